@@ -30,7 +30,7 @@ from .gas.records import Constants
 from .gas.registry import registry
 from .gas.resolve import resolve
 from .gas.species import NoSpecies, SpeciesData
-from .teams import DualView, UniqueToken, team_kernel
+from .teams import DualView, League, MDRange, Range, Scan, Sizes, UniqueToken, team_kernel
 
 __version__ = "1.0.0rc1"
 DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`
@@ -50,12 +50,17 @@ __all__ = [
     "DualView",
     "FreeContraction",
     "FrameError",
+    "League",
+    "MDRange",
     "Mixture",
     "MixtureError",
     "NoSpecies",
     "OPTIONS",
     "PointFunction",
     "Program",
+    "Range",
+    "Scan",
+    "Sizes",
     "SpeciesData",
     "StateError",
     "UniqueToken",

@@ -27,9 +27,14 @@ def kernels_of(file):
     return functools.partial(team_kernel, header=pathlib.Path(file).resolve().with_suffix(".h"))
 
 
-def on(backend, **arrays):
-    """The same arrays where the backend works."""
-    return {name: backend.from_host(np.ascontiguousarray(a), a.dtype) for name, a in arrays.items()}
+def on(backend, left=False, /, **arrays):
+    """The same arrays where the backend works. left: with their first index the fastest."""
+    there = {}
+    for name, array in arrays.items():
+        flat = np.ascontiguousarray(array.T if left else array)
+        copy = backend.from_host(flat, flat.dtype)
+        there[name] = copy.T if left else copy
+    return there
 
 
 def seconds(backend, run, nrepeat: int, turns: int | None = None) -> float:

@@ -6,25 +6,34 @@ Sizes: -N cells, -M points, -E fields, and a second set with an odd number of ev
 import numpy as np
 from common import check, kernels_of, main, on, seconds
 
+from kernels import League, Range, Sizes
+
 declared = kernels_of(__file__)
 ARRAYS = dict(arrays="left(C,L,K) right(C,R,K) out(C,L,R)", writes="out", source="Kokkos-Intrepid clinic, 2015")
 OUTPUTS = "C*L*R"
 STRATEGIES = {
-    "flat": declared("flat", range=OUTPUTS, **ARRAYS),
-    "depth 1": declared("depth1", numbers="D2", league=OUTPUTS, team="auto 32", **ARRAYS),
-    "depth 2": declared("depth2", numbers="D1 D2", league=OUTPUTS, team="auto 32", **ARRAYS),
-    "depth 3": declared("depth3", league=OUTPUTS, team="auto 128", **ARRAYS),
-    "teamstride": declared("teamstride", league=OUTPUTS, team="auto 1", vector=32, **ARRAYS),
+    "flat": declared("flat", Range(OUTPUTS), **ARRAYS),
+    "depth 1": declared("depth1", League(OUTPUTS, team="auto 32"), numbers="D2", **ARRAYS),
+    "depth 2": declared("depth2", League(OUTPUTS, team="auto 32"), numbers="D1 D2", **ARRAYS),
+    "depth 3": declared("depth3", League(OUTPUTS, team="auto 128"), **ARRAYS),
+    "teamstride": declared("teamstride", League(OUTPUTS, team="auto 1", vector=32), **ARRAYS),
     "special": declared(
-        "special", numbers="outputs", league=f"({OUTPUTS} + outputs - 1) // outputs", team="auto 8", vector=16, **ARRAYS
+        "special",
+        League(f"({OUTPUTS} + outputs - 1) // outputs", team="auto 8", vector=16),
+        numbers="outputs",
+        **ARRAYS,
     ),
-    "slicing": declared("slicing1", league="C*L", team="auto 32", scratch={"team 0": "rows(1,K)"}, **ARRAYS),
-    "adaptive": declared("adaptive2", league="C*((L+1)//2)", team="auto 32", scratch={"team 0": "rows(2,K)"}, **ARRAYS),
+    "slicing": declared("slicing1", League("C*L", team="auto 32", scratch={"team 0": "rows(1,K)"}), **ARRAYS),
+    "adaptive": declared(
+        "adaptive2", League("C*((L+1)//2)", team="auto 32", scratch={"team 0": "rows(2,K)"}), **ARRAYS
+    ),
     "tiling": declared(
         "tiling",
-        league="C*((L+15)//16)*((R+15)//16)",
-        team="auto 256",
-        scratch={"team 0": "tile_left(16,17) tile_right(16,17) tile_sums(256)"},
+        League(
+            "C*((L+15)//16)*((R+15)//16)",
+            team="auto 256",
+            scratch={"team 0": "tile_left(16,17) tile_right(16,17) tile_sums(256)"},
+        ),
         **ARRAYS,
     ),
 }
@@ -48,15 +57,15 @@ def applies(strategy, L, R, K, D1, D2) -> bool:
     }.get(strategy, True)
 
 
-def size_of(strategy, L, R, K, D1, D2) -> dict:
-    """Members and lanes that the strategy asks for."""
+def shape_of(strategy, L, R, K, D1, D2) -> tuple:
+    """Members and lanes that the strategy asks for; None: as declared."""
     if strategy == "special":
         lanes = 1 << max(K - 1, 0).bit_length()
-        return dict(vector=lanes, team=128 // lanes)
+        return 128 // lanes, lanes
 
     members = {"depth 1": D2, "depth 2": D1 * D2, "depth 3": K, "slicing": R, "adaptive": 2 * R}.get(strategy)
 
-    return dict(team=min(members, 1024)) if members else {}
+    return min(members, 1024) if members else None, None
 
 
 def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
@@ -76,13 +85,13 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
                 if not applies(strategy, L, R, K, D1, D2):
                     continue
 
-                sizes = {} if quick else size_of(strategy, L, R, K, D1, D2)  # each is a program of its own
-                outputs = sizes.get("team", kernel.team)
+                shape = (None, None) if quick else shape_of(strategy, L, R, K, D1, D2)  # each is a program of its own
+                members, lanes = shape
+                outputs = members or kernel.team
                 numbers = {n: dict(D1=D1, D2=D2, outputs=outputs)[n] for n, _ in kernel.numbers}
                 arrays = {**given, **on(backend, out=np.full((C, L, R), np.nan))}
-                if sizes:
-                    sizes["team"] = f"auto {outputs}"
-                run = kernel.bind(arrays, backend, quick=quick, **sizes, **numbers)
+                sizes = Sizes(f"auto {members}" if members else None, lanes)
+                run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
                 times[strategy] = seconds(backend, run, nrepeat)
                 out = backend.to_host(arrays["out"])
                 # two sums of K positive terms, each within K eps of its value, which is K at most

@@ -114,10 +114,10 @@ template <class M, class Team, class S> POINT_FN void rows_of(const M &m, const 
     reduce(team.vector(m.M), [&](auto j, auto &s) { s += m.A(i, j) * m.x(j); }, sum);
     single_per_team(team, [&] { product += y * sum; });
 }
-// <A^T y|x>: a team for 32 columns, whose lanes are neighbours in A, and for `share` rows in 16 parts
+// <A^T y|x>: a team for `width` columns, whose lanes are neighbours in A, and for `share` rows in 16 parts
 template <class M, class Team, class S> POINT_FN void columns_of(const M &m, const Team &team, S &product) {
-    const long across = (m.M + 31) / 32, first = team.league_rank() % across * 32,
-               n = first + 32 < m.M ? 32 : m.M - first, row0 = team.league_rank() / across * m.share,
+    const long across = (m.M + m.width - 1) / m.width, first = team.league_rank() % across * m.width,
+               n = first + m.width < m.M ? m.width : m.M - first, row0 = team.league_rank() / across * m.share,
                rows = row0 + m.share < m.N ? m.share : m.N - row0;
     const auto member = team.member();
     scalar sum;

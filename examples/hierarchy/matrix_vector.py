@@ -3,6 +3,8 @@
 import numpy as np
 from common import ATOMICS, BYTES, CALLS, ITEMS, STRIDES, check, kernels_of, main, on, on_a_device, say, seconds
 
+from kernels import League, Range, Sizes
+
 declared = kernels_of(__file__)
 
 
@@ -14,7 +16,7 @@ def inner_product(kernel, backend, N, M, nrepeat, quick, by=BYTES):
     say(kernel.name, backend, (N, M), run.value("total"), time, 8 * (N * M + N + M), by=by)
 
 
-YAX_FLAT = declared("yax_flat", arrays="y(N) A(N,M) x(M)", sums="total", range="N")
+YAX_FLAT = declared("yax_flat", Range("N"), arrays="y(N) A(N,M) x(M)", results="total")
 
 
 def yax_flat(backend, N=4096, M=1024, nrepeat=10, quick=False):
@@ -23,7 +25,7 @@ def yax_flat(backend, N=4096, M=1024, nrepeat=10, quick=False):
 
 
 YAX_ATOMIC = declared(
-    "yax_atomic", arrays="y(N) A(N,M) x(M) total(1)", writes="total", range="N*M", source="not reproducible: atomics"
+    "yax_atomic", Range("N*M"), arrays="y(N) A(N,M) x(M) total(1)", writes="total", source="not reproducible: atomics"
 )
 
 
@@ -37,9 +39,10 @@ def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
     say("yax_atomic", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
 
 
+ORDERS = {"right": "C", "left": "F"}  # NumPy's names of the layouts
 LAYOUTS = {
     layout: declared(
-        f"yax_{layout}", body="yax_layout", arrays=f"y(N) A(N,M){mark} x(M)", sums="total", range="N", team=32
+        f"yax_{layout}", Range("N", block=32), body="yax_layout", arrays=f"y(N) A(N,M){mark} x(M)", results="total"
     )
     for layout, mark in (("right", ""), ("left", ":left"))
 }
@@ -49,9 +52,7 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
     """Exercise 3: exercise 1 with A row by row (right) and column by column (left)."""
     times = {}
     for layout, kernel in LAYOUTS.items():
-        arrays = on(backend, y=np.ones(N), A=np.ones((M, N) if layout == "left" else (N, M)), x=np.ones(M))
-        if layout == "left":
-            arrays["A"] = arrays["A"].T
+        arrays = on(backend, layout == "left", y=np.ones(N), A=np.ones((N, M), order=ORDERS[layout]), x=np.ones(M))
         run = kernel.bind(arrays, backend, quick=quick)
         times[layout] = seconds(backend, run, nrepeat)
         check(f"yax_layout, {layout}", run.value("total"), N * M)
@@ -62,7 +63,7 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
 
 
 ATTEMPTS = [
-    declared(name, arrays="y(N) A(N,M) x(M) total(1)", writes="total", league="N", team=128)
+    declared(name, League("N", team=128), arrays="y(N) A(N,M) x(M) total(1)", writes="total")
     for name in ("attempt_1", "attempt_2")
 ]
 
@@ -71,14 +72,14 @@ def yax_attempts(backend, N=4096, M=1024, nrepeat=3, quick=False):
     """Exercise 4, the two attempts before it: an atomic for each element, by the ranks of the members."""
     for kernel, team in zip(ATTEMPTS, (M, min(M, 128))):
         arrays = on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
-        run = kernel.bind(arrays, backend, team=team, quick=quick)
+        run = kernel.bind(arrays, backend, Sizes(team), quick=quick)
         time = seconds(backend, run, nrepeat, turns=1)
         total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
         check(f"yax {kernel.name}", total, N * M)
         say(f"yax {kernel.name}", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
 
 
-YAX_TEAM = declared("yax_team", arrays="y(N) A(N,M) x(M)", sums="total", league="N", team="auto 128")
+YAX_TEAM = declared("yax_team", League("N", team="auto 128"), arrays="y(N) A(N,M) x(M)", results="total")
 
 
 def yax_team(backend, N=4096, M=1024, nrepeat=10, quick=False):
@@ -87,16 +88,14 @@ def yax_team(backend, N=4096, M=1024, nrepeat=10, quick=False):
 
 
 YAX_PARTS = declared(
-    "yax_parts", arrays="y(N) A(N,M) x(M)", sums="total", numbers="parts", league="N*parts", team="auto 256"
+    "yax_parts", League("N*parts", team="auto 256"), arrays="y(N) A(N,M) x(M)", results="total", numbers="parts"
 )
 YAX_LANES = declared(
     "yax_lanes",
+    League("(N + rows - 1) // rows", team="auto 64", vector=2),
     arrays="y(N) A(N,M) x(M)",
-    sums="total",
+    results="total",
     numbers="rows",
-    league="(N + rows - 1) // rows",
-    team="auto 64",
-    vector=2,
 )
 SHARE = 8192  # columns of a team
 
@@ -111,13 +110,14 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
     for n, m in ((M, N), (N, M)):
         arrays = on(backend, y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
         times = {}
-        for name, kernel, more in (
-            ("flat", YAX_FLAT, {}),
-            ("team", YAX_TEAM, {"team": "auto 32" if m < 1000 else "auto 1024"}),
-            ("parts", YAX_PARTS, {"team": "auto 32" if m < 1000 else "auto 256", "parts": -(-m // SHARE)}),
-            ("lanes", YAX_LANES, {"rows": 256}),
+        short = m < 1000
+        for name, kernel, sizes, numbers in (
+            ("flat", YAX_FLAT, Sizes(), {}),
+            ("team", YAX_TEAM, Sizes("auto 32" if short else "auto 1024"), {}),
+            ("parts", YAX_PARTS, Sizes("auto 32" if short else "auto 256"), {"parts": -(-m // SHARE)}),
+            ("lanes", YAX_LANES, Sizes(), {"rows": 256}),
         ):
-            run = kernel.bind(arrays, backend, quick=quick, **more)
+            run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
             times[name] = seconds(backend, run, nrepeat)
             check(f"yax_rows_first, {name}", run.value("total"), n * m)
             by = on_a_device(backend, (LONG_ROWS if n < m else SHORT_ROWS).get(name, BYTES))
@@ -127,12 +127,19 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
 
 
 SWEPT = {
-    (method, layout): declared(f"{method}_{layout}", body=body, arrays=f"y(N) A(N,M){mark} x(M)", sums="total", **shape)
+    (method, layout): declared(
+        f"{method}_{layout}",
+        over,
+        body=body,
+        arrays=f"y(N) A(N,M){mark} x(M)",
+        results="total",
+        numbers=numbers,
+    )
     for layout, mark in (("right", ""), ("left", ":left"))
-    for method, body, shape in (
-        ("flat", "yax_layout", dict(range="N", team=128)),
-        ("team", "yax_team", dict(league="N", team="auto 128")),
-        ("vector", "yax_lanes", dict(league="(N + rows - 1) // rows", numbers="rows", team="auto 8", vector=32)),
+    for method, body, over, numbers in (
+        ("flat", "yax_layout", Range("N", block=128), ""),
+        ("team", "yax_team", League("N", team="auto 128"), ""),
+        ("vector", "yax_lanes", League("(N + rows - 1) // rows", team="auto 8", vector=32), "rows"),
     )
 }
 
@@ -141,10 +148,7 @@ def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
     """Exercises 1, 4 and 6 by numbers of rows up to N, in both layouts: which of them fills the machine."""
     for n in [2**k for k in range(6, 40, 2) if 2**k < N] + [N]:
         for layout in ("right", "left"):
-            arrays = on(backend, y=np.ones(n), A=np.ones((n, M) if layout == "right" else (M, n)), x=np.ones(M))
-            if layout == "left":
-                arrays["A"] = arrays["A"].T
-
+            arrays = on(backend, layout == "left", y=np.ones(n), A=np.ones((n, M), order=ORDERS[layout]), x=np.ones(M))
             for method in ("flat", "team", "vector"):
                 more = {"rows": 8} if method == "vector" else {}
                 run = SWEPT[method, layout].bind(arrays, backend, quick=quick, **more)
@@ -157,12 +161,10 @@ def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
 
 YAX_VECTOR = declared(
     "yax_vector",
+    League("E", team="auto 32", vector=8),
     arrays="y(E,N) A(E,N,M) x(E,M) result(E)",
     writes="result",
-    sums="total",
-    league="E",
-    team="auto 32",
-    vector=8,
+    results="total",
 )
 
 
@@ -178,26 +180,25 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
         say("yax_vector", backend, (E, N, M), run.value("total"), time, 8 * E * (N * M + N + M + 1), f"({name})")
 
 
-BOTH = dict(arrays="y(N) A(N,M) x(M)", sums="product")
-ROWS_OF = declared("rows_of", league="N", team="auto 32", **BOTH)
+BOTH = dict(arrays="y(N) A(N,M) x(M)", results="product")
+ROWS_OF = declared("rows_of", League("N", team="auto 32"), **BOTH)
 COLUMNS_OF = declared(
     "columns_of",
-    league="(M + 31) // 32 * ((N + share - 1) // share)",
-    numbers="share",
-    team="auto 4",
-    vector=32,
+    League("(M + width - 1) // width * ((N + share - 1) // share)", team="auto 4", vector=32),
+    numbers="share width",
     **BOTH,
 )
 
 
 def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
-    """Exercise 19: <y|A x> = <A^T y|x>, a team a row for one, a team for 32 columns and some rows for the other."""
+    """Exercise 19: <y|A x> = <A^T y|x>, a team a row for one, a team for some columns and rows for the other."""
     rng = np.random.default_rng(19)
     given = dict(y=rng.random(N), A=rng.random((N, M)), x=rng.random(M))
     products = []
-    share = 256 if backend.in_warps else 16  # a core reads few rows side by side
-    for kernel, more in ((ROWS_OF, {}), (COLUMNS_OF, {"share": share})):
-        run = kernel.bind(on(backend, **given), backend, quick=quick, **more)
+    # a warp for 32 columns and many rows; a core reads whole rows, one after the other
+    tile = {"share": 256, "width": 32} if backend.in_warps else {"share": 16, "width": min(M, 4096)}
+    for kernel, numbers in ((ROWS_OF, {}), (COLUMNS_OF, tile)):
+        run = kernel.bind(on(backend, **given), backend, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat)
         products.append(run.value("product"))
         say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time, 8 * (N * M + N + M))

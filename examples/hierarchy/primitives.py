@@ -3,21 +3,24 @@
 import numpy as np
 from common import BYTES, CALLS, STRIDES, Moved, check, kernels_of, main, on, on_a_device, say, seconds
 
+from kernels import League, MDRange, Range, Scan, Sizes
+
 declared = kernels_of(__file__)
 
-QUIZ_FLAT = declared("quiz_flat", sums="total:whole", numbers="E N", range="E*N")
-QUIZ_TEAM = declared("quiz_team", sums="total:whole", numbers="E", league="E", team=32)
-QUIZ_NESTED = declared("quiz_nested", sums="total:whole", numbers="E", league="E", team=32)
+QUIZ_FLAT = declared("quiz_flat", Range("E*N"), results="total:whole", numbers="E N")
+QUIZ_TEAM = declared("quiz_team", League("E", team=32), results="total:whole", numbers="E")
+QUIZ_NESTED = declared("quiz_nested", League("E", team=32), results="total:whole", numbers="E")
 
 
 def quiz(backend, E=7, N=32, nrepeat=10, quick=False):
     """Exercise 7: the lectures' quiz, as it stands there: E teams of N members, or E N threads."""
-    for kernel, wanted, more in (
-        (QUIZ_FLAT, E * N * 10, {"N": N}),
-        (QUIZ_TEAM, E * N * 10, {"team": N}),
-        (QUIZ_NESTED, E * N * N * 10, {"team": N}),
+    for kernel, wanted, numbers in (
+        (QUIZ_FLAT, E * N * 10, {"E": E, "N": N}),
+        (QUIZ_TEAM, E * N * 10, {"E": E}),
+        (QUIZ_NESTED, E * N * N * 10, {"E": E}),
     ):
-        run = kernel.bind({}, backend, quick=quick, E=E, **more)
+        sizes = Sizes() if kernel is QUIZ_FLAT else Sizes(team=N)
+        run = kernel.bind({}, backend, sizes, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat)
         check(kernel.name, run.value("total"), wanted)
         say(kernel.name, backend, (E, N), run.value("total"), time, 8, by=CALLS)
@@ -26,13 +29,11 @@ def quiz(backend, E=7, N=32, nrepeat=10, quick=False):
 TILED = [
     declared(
         f"mdrange_{a}x{b}_{order}",
+        MDRange("I J", tile=(a, b), order=order),
         body="mdrange",
         arrays="A(I,J) written(I,J)",
         writes="A written",
-        sums="total count",
-        extents="I J",
-        tile=(a, b),
-        order=order,
+        results="total count",
     )
     for a, b in ((8, 8), (16, 4), (1, 32))
     for order in ("right", "left")
@@ -46,7 +47,7 @@ LAYOUTS = {
 }
 TUNED = {
     layout: declared(
-        f"mdrange_{layout}", body="mdrange", arrays=arrays, writes="A written", sums="total count", extents="I J"
+        f"mdrange_{layout}", MDRange("I J"), body="mdrange", arrays=arrays, writes="A written", results="total count"
     )
     for layout, arrays in LAYOUTS.items()
 }
@@ -66,22 +67,17 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
     """Exercise 14 without a tile: the model's, and the fastest of a search. Arrays lie row by row, column by column, or
     one so and one so."""
     for kernel in TUNED.values():
-        arrays = {a.name: zeros(backend, a.layout == "LEFT", N, M) for a in kernel.arrays}
+        arrays = {}
+        for a in kernel.arrays:
+            arrays |= on(backend, a.layout == "LEFT", **{a.name: np.zeros((N, M))})
         found = kernel.tune(arrays, backend, rounds=nrepeat, quick=quick)
-        (model,) = [outcome for outcome in found if not outcome.variant]
-        tile = found[0].variant.get("tile", "the model's")
+        (model,) = [outcome for outcome in found if outcome.variant == Sizes()]
+        tile = found[0].variant.tile or "the model's"
         check(f"{kernel.name}, left out", sum(outcome.seconds is None for outcome in found), 0)
         check(f"{kernel.name}, arrays as before", backend.to_host(arrays["A"].T), np.zeros((M, N)))
         for name, outcome in (("model", model), ("tuned", found[0])):
             more = f"({kernel.bind(arrays, backend, quick=quick).why})" if name == "model" else f"(tile {tile})"
             say(f"{kernel.name} {name}", backend, (N, M), N * M, outcome.seconds, tiled(N, M), more)
-
-
-def zeros(backend, left: bool, n: int, m: int):
-    """An array of n x m zeros, with its first index the fastest or the last one."""
-    if left:
-        return backend.from_host(np.zeros((m, n))).T
-    return backend.from_host(np.zeros((n, m)))
 
 
 def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
@@ -100,23 +96,16 @@ def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
 
 SUBVIEWS = {
     layout: declared(
-        f"subview_{layout}",
-        body="subview_sum",
-        arrays=f"v(I,J,K){mark}",
-        numbers="at a b",
-        sums="total",
-        range="J",
+        f"subview_{layout}", Range("J"), body="subview_sum", arrays=f"v(I,J,K){mark}", numbers="at a b", results="total"
     )
     for layout, mark in (("right", ""), ("left", ":left"))
 }
 SUBVIEWS["lanes"] = declared(
     "subview_lanes",
+    League("(J + rows - 1) // rows", team="auto 8", vector=32),
     arrays="v(I,J,K)",
     numbers="at a b rows",
-    sums="total",
-    league="(J + rows - 1) // rows",
-    team="auto 8",
-    vector=32,
+    results="total",
 )
 
 
@@ -131,9 +120,7 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
     wanted = (b - a) * (M * 10000 * at + 100 * M * (M - 1) // 2) + M * (b * (b - 1) - a * (a - 1)) // 2
 
     for layout, kernel in SUBVIEWS.items():
-        arrays = on(backend, v=v.T if layout == "left" else v)
-        if layout == "left":
-            arrays["v"] = arrays["v"].T
+        arrays = on(backend, layout == "left", v=v)
         more = {"rows": 8} if layout == "lanes" else {}
         run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b, **more)
         time = seconds(backend, run, nrepeat)
@@ -144,7 +131,7 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
 
 
 SCAN_OF_THREE = declared(
-    "scan_of_three", arrays="prefix(3,n) total(3)", writes="prefix total", league="1", team=12, vector=8
+    "scan_of_three", League("1", team=12, vector=8), arrays="prefix(3,n) total(3)", writes="prefix total"
 )
 
 
@@ -161,7 +148,7 @@ def scan(backend, nrepeat=3, quick=False):
 
 
 SCAN_OF_ALL = declared(
-    "scan_of_all", arrays="v(n):whole before(n):whole", writes="before", sums="total:whole", scan="n"
+    "scan_of_all", Scan("n"), arrays="v(n):whole before(n):whole", writes="before", results="total:whole"
 )
 
 
@@ -178,11 +165,9 @@ def scan_range(backend, N=10_000_000, nrepeat=3, quick=False):
 
 SINGLE = declared(
     "single",
+    League("E", team=16, vector=8),
     arrays="teams(1):whole members(1):whole seen(E,N,M)",
     writes="teams members seen",
-    league="E",
-    team=16,
-    vector=8,
 )
 
 

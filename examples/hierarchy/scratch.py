@@ -3,18 +3,15 @@
 import numpy as np
 from common import BYTES, ITEMS, STRIDES, WrongResult, check, kernels_of, main, on, on_a_device, say, seconds
 
-from kernels import ArgumentError, BackendError
+from kernels import ArgumentError, BackendError, League, MDRange, Range
 
 declared = kernels_of(__file__)
 
 FIELD = dict(
+    over=League("E", team="auto 16", vector=8, scratch={"team 0": "b(V)"}),
     arrays="A(E,Q,V) B(E,V) result(E,Q)",
     writes="result",
-    sums="total",
-    league="E",
-    scratch={"team 0": "b(V)"},
-    team="auto 16",
-    vector=8,
+    results="total",
 )
 SCRATCH_FIELD = declared("scratch_field", **FIELD)
 
@@ -44,16 +41,16 @@ FLAT = dict(writes="result", source="contractDataFieldScalar: the lectures' flat
 VARIANTS = {
     (body, layout): declared(
         f"{body}_{layout}",
+        over,
         body=body,
         arrays=f"A(E,Q,V){mark} B(E,V){mark} result(E,Q){mark}",
-        **shape,
         **FLAT,
     )
     for layout, mark in (("right", ""), ("left", ":left"))
-    for body, shape in (
-        ("per_element", dict(range="E")),
-        ("per_point", dict(range="E*Q")),
-        ("per_pair", dict(extents="E Q")),
+    for body, over in (
+        ("per_element", Range("E")),
+        ("per_point", Range("E*Q")),
+        ("per_pair", MDRange("E Q")),
     )
 }
 
@@ -71,10 +68,7 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
     given = dict(A=np.repeat(e_q[:, :, None], V, 2), B=np.repeat(i[None], E, 0), result=np.full((E, Q), np.nan))
     for layout in ("right", "left"):
-        arrays = on(backend, **(given if layout == "right" else {name: array.T for name, array in given.items()}))
-        if layout == "left":
-            arrays = {name: array.T for name, array in arrays.items()}
-
+        arrays = on(backend, layout == "left", **given)
         for body in ("per_element", "per_point", "per_pair"):
             arrays["result"].fill(np.nan)
             run = VARIANTS[body, layout].bind(arrays, backend, quick=quick)
@@ -112,13 +106,15 @@ def scratch_race(backend, E=20, Q=16, V=64, nrepeat=0, quick=False):
 
 SCRATCH_LEVELS = declared(
     "scratch_levels",
+    League(
+        "E",
+        team="auto 8",
+        vector=32,
+        scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
+    ),
     arrays="result(E)",
     writes="result",
     numbers="n0 n1 n rows",
-    league="E",
-    scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
-    team="auto 8",
-    vector=32,
 )
 
 
@@ -146,11 +142,9 @@ def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
 
 SLICING = declared(
     "slicing",
+    League("C * ((L + 1) // 2)", team="auto 128", scratch={"team 0": "left_rows(2,P)"}),
     arrays="left(C,L,P) right(C,R,P) out(C,L,R)",
     writes="out",
-    league="C * ((L + 1) // 2)",
-    scratch={"team 0": "left_rows(2,P)"},
-    team="auto 128",
     source="slicing, adaptive: Kokkos-Intrepid clinic 2015, with its rows of an odd L",
 )
 

@@ -6,16 +6,16 @@ import itertools
 import numpy as np
 from common import ATOMICS, check, kernels_of, main, on, say, seconds
 
-from kernels import UniqueToken
+from kernels import League, Range, UniqueToken
 
 declared = kernels_of(__file__)
 
 UNIQUE_TOKEN_POOL = declared(
     "unique_token_pool",
+    Range("n"),
     arrays="state(size):whole count(size):whole sum(size) owner(size):whole overlaps(1):whole",
     writes="state count sum owner overlaps",
     numbers="n",
-    range="n",
     tokens={"pool": "size"},
 )
 
@@ -78,12 +78,11 @@ def launch_in_lanes(backend, lanes, runs):
 
 UNIQUE_TOKEN_TEAM = declared(
     "unique_token_team",
+    League("E", team=64),
     arrays="owner(size):whole count(size):whole overlaps(1):whole held(1):whole most(1):whole",
     writes="owner count overlaps held most",
     numbers="E",
-    league="E",
     tokens={"pool": "size"},
-    team=64,
 )
 
 
@@ -107,22 +106,23 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
         say("unique_token_team", backend, (E, size), teams, time, 8 * E, more, by=ATOMICS)
 
 
-INPUT, SHARE = "bin(n):whole ", 8192  # numbers of a team
-SCATTER_ATOMICS = declared("scatter_atomics", arrays=INPUT + "histogram(bins):whole", writes="histogram", range="n")
-IN_TEAMS = dict(numbers="share", league="(n + share - 1) // share", team="auto 256")
+INPUT = "bin(n):whole "
+SCATTER_ATOMICS = declared("scatter_atomics", Range("n"), arrays=INPUT + "histogram(bins):whole", writes="histogram")
+SHARES = "(n + share - 1) // share"
 SCATTER_TEAMS = declared(
     "scatter_teams",
+    League(SHARES, team="auto 256", scratch={"team 0": "own(bins):int32"}),
     arrays=INPUT + "histogram(bins):whole",
     writes="histogram",
-    scratch={"team 0": "own(bins):int32"},
-    **IN_TEAMS,
+    numbers="share",
 )
 SCATTER_TOKENS = declared(
     "scatter_tokens",
+    League(SHARES, team="auto 256"),
     arrays=INPUT + "copies(size,bins):whole",
     writes="copies",
+    numbers="share",
     tokens={"pool": "size"},
-    **IN_TEAMS,
 )
 
 
@@ -131,14 +131,15 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
     bins = np.random.default_rng(18).integers(0, M, N)
     wanted = np.bincount(bins, minlength=M)
     given = on(backend, bin=bins)
-    for kernel, more, shape in (
+    share = {"share": 8192 if backend.in_warps else 131072}  # numbers of a team; a core has few teams
+    for kernel, numbers, shape in (
         (SCATTER_ATOMICS, {}, (M,)),
-        (SCATTER_TEAMS, {"share": SHARE}, (M,)),
-        (SCATTER_TOKENS, {"share": SHARE}, (2048, M)),
+        (SCATTER_TEAMS, share, (M,)),
+        (SCATTER_TOKENS, share, (2048, M)),
     ):
         out = on(backend, out=np.zeros(shape, np.int64))["out"]
         arrays = {**given, "copies" if len(shape) == 2 else "histogram": out}
-        run = kernel.bind(arrays, backend, quick=quick, **more)
+        run = kernel.bind(arrays, backend, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat, turns=1)
         result = backend.to_host(out).reshape(-1, M).sum(0) / (1 + nrepeat)
         check(kernel.name, result, wanted)

@@ -1,5 +1,6 @@
 // Three exercises as plain C++ with OpenMP: what the team kernels are timed beside by
-// `python -m frame bench hierarchy`, compiled with the same options. A pace of memory, too: how fast threads read it.
+// `python -m frame bench hierarchy`, compiled with the same options. An order of accesses without a team kernel, and a
+// pace of memory, too: how fast threads read it.
 
 // <y|Ax>: threads over rows, vectors over columns
 extern "C" void twin_yax_team(int threads, long N, long M, const double *y, const double *A, const double *x,
@@ -48,6 +49,31 @@ extern "C" void twin_scratch_field(int threads, long E, long Q, long V, const do
             all += sum;
         }
     *total = all;
+}
+
+// contractDataFieldScalar in the order of accesses that lanes over elements have, of arrays row by row
+extern "C" void order_right(int threads, long E, long Q, long V, const double *A, const double *B, double *result) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (long e = 0; e < E - E % 8; e += 8)
+        for (long q = 0; q < Q; ++q) {
+            double sum[8] = {0};
+            for (long i = 0; i < V; ++i)
+                for (int l = 0; l < 8; ++l) sum[l] += A[((e + l) * Q + q) * V + i] * B[(e + l) * V + i];
+            for (int l = 0; l < 8; ++l) result[(e + l) * Q + q] = sum[l];
+        }
+}
+
+// the same of arrays whose first index is the fastest
+extern "C" void order_left(int threads, long E, long Q, long V, const double *A, const double *B, double *result) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (long e = 0; e < E - E % 8; e += 8)
+        for (long q = 0; q < Q; ++q) {
+            double sum[8] = {0};
+            for (long i = 0; i < V; ++i)
+#pragma omp simd
+                for (int l = 0; l < 8; ++l) sum[l] += A[e + l + E * (q + Q * i)] * B[e + l + E * i];
+            for (int l = 0; l < 8; ++l) result[e + l + E * q] = sum[l];
+        }
 }
 
 // n numbers are read

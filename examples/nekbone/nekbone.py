@@ -15,23 +15,23 @@ import statistics
 
 import numpy as np
 
-from kernels import BackendError, Contraction, get_backend, team_kernel
+from kernels import BackendError, Contraction, League, Range, get_backend, team_kernel
 from kernels.contractions import named
 from kernels.engine import tune
 
 HEADER = pathlib.Path(__file__).with_suffix(".h")
-BRICK = dict(header=HEADER, numbers="n mx my mz", league="E", team="auto 256")
-DIRECTION = team_kernel("nek_direction", header=HEADER, arrays="r(N) p(N) rho(1) rho_old(1)", writes="p", range="N")
-GATHER = team_kernel("nek_gather", arrays="w(E,n,n,n) p(E,n,n,n) v(E,n,n,n)", writes="v", sums="pap", **BRICK)
+BRICK = dict(header=HEADER, numbers="n mx my mz", over=League("E", team="auto 256"))
+DIRECTION = team_kernel("nek_direction", Range("N"), header=HEADER, arrays="r(N) p(N) rho(1) rho_old(1)", writes="p")
+GATHER = team_kernel("nek_gather", arrays="w(E,n,n,n) p(E,n,n,n) v(E,n,n,n)", writes="v", results="pap", **BRICK)
 STEP = team_kernel(
     "nek_step",
     arrays="x(E,n,n,n) r(E,n,n,n) p(E,n,n,n) v(E,n,n,n) rho(1) pap(1)",
     writes="x r",
-    sums="rho_new",
+    results="rho_new",
     **BRICK,
 )
 START = team_kernel(
-    "nek_start", arrays="f(E,n,n,n) x(E,n,n,n) r(E,n,n,n) p(E,n,n,n)", writes="x r p", sums="rho", **BRICK
+    "nek_start", arrays="f(E,n,n,n) x(E,n,n,n) r(E,n,n,n) p(E,n,n,n)", writes="x r p", results="rho", **BRICK
 )
 # Bytes of a point and iteration: the operator reads u and six factors and writes w; direction r, p, p; gather w, p, v;
 # step x, r twice, p, v.

@@ -113,8 +113,13 @@ def bind(kernel, fields, state: ThreadState):
 
 def _numbers_of(kernel) -> list[str]:
     """Names of what a call may give beside arrays: the kernel's numbers, and sizes of a league's teams."""
-    names = [name for name, _ in kernel.numbers]
-    return [*names, "team", "vector"] if kernel.items.has_teams else names
+    return [*[name for name, _ in kernel.numbers], *_sizes_of(kernel)]
+
+
+def _sizes_of(kernel) -> list[str]:
+    """Names of sizes that a call may give."""
+    taken = [name for name, _ in kernel.numbers]
+    return [name for name in ("team", "vector") if kernel.items.has_teams and name not in taken]
 
 
 def _number(kernel, field: Field) -> _Number:
@@ -135,8 +140,10 @@ def _with_numbers(kernel, arrays: dict, backend, numbers: list[_Number]):
     def launch() -> None:
         values = tuple([number.at[0].item() for number in numbers])
         if values not in bound:
+            given = dict(zip([number.name for number in numbers], values))
+            sizes = kernels.Sizes(**{name: given.pop(name) for name in _sizes_of(kernel) if name in given})
             bound.clear()
-            bound[values] = kernel.bind(arrays, backend, **dict(zip([number.name for number in numbers], values)))
+            bound[values] = kernel.bind(arrays, backend, sizes, **given)
         bound[values]()
 
     return launch

@@ -32,7 +32,9 @@ class Bound:
         operands = Operands(kernel, backend, arrays, numbers)
         begins, extents = self._extents(kernel, operands)
 
-        kernel = kernel.sized(extents, backend.entry.in_blocks)
+        kernel = kernel.sized(
+            extents, backend.entry.in_blocks, lambda text: operands.number_of(text, "an array's extent")
+        )
         self.kernel, self.backend = kernel, backend
         self.team, self.vector = kernel.organisation()
         self.extents = extents
@@ -56,7 +58,10 @@ class Bound:
 
         # The record of arguments, and the launch.
         values = operands.values | scratch.values | room.values | kernel.items.values(extents)
-        self._record = record(members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, **values)
+        line = 0 if backend.entry.in_blocks else operands.line(kernel.items.beside())
+        self._record = record(
+            members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, line=line, **values
+        )
         keep = (list(operands.arrays.values()), room.held)
         self._launch = module.bind(function, shape, self._record, keep=keep)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import typing
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
-from .items import Items, Tiles, checked_tile
+from .items import Items, TileItems, checked_tile
 from .layouts import MOST_THREADS
+from .policies import Sizes
 from .results import Result
 from .words import Array, arrays_of
 
@@ -29,13 +31,15 @@ class Declaration:
     arrays: tuple[Array, ...]
     results: tuple[Result, ...]  # sums and others, in the order of the body's arguments
     numbers: tuple[tuple[str, str], ...]  # (name, "real" or "whole")
-    scratch: tuple[Array, ...]
     tokens: tuple[tuple[str, str], ...]  # (name, size or "")
-    team: int | None  # members of a team; None: chosen
-    any_team: bool  # results are the same for any number of members, of which a CPU takes one if the body cannot tell
-    vector: int  # lanes of a member on a device
     body: str  # name of the function template
     source: str  # where the method is from
+
+    # Sizes: see organised
+    team: int | None = None  # members of a team; None: chosen
+    any_team: bool = True  # results are the same for any number of members; a CPU takes one if the body cannot tell
+    vector: int = 1  # lanes of a member
+    scratch: tuple[Array, ...] = ()
     is_checked: bool = False  # of a CPU: scratch knows who wrote and read it
 
     @property
@@ -72,21 +76,20 @@ class Declaration:
 
         return team, vector
 
-    def organised(self, team=None, vector: int | None = None, tile=None, scratch=None) -> Declaration:
-        """The same kernel with another number of members or lanes, another tile or other scratch. Raises ArgumentError
-        for what no block can have."""
+    def organised(self, sizes: Sizes) -> Declaration:
+        """The same kernel in other sizes. Raises ArgumentError for what no block can have."""
         where = f"team kernel '{self.name}'"
         changes: dict[str, typing.Any] = {}
-        if team is not None:
-            changes["team"], changes["any_team"] = members_of(where, team)
-        if vector is not None:
-            changes["vector"] = int(vector)
+        if sizes.team is not None:
+            changes["team"], changes["any_team"] = members_of(where, sizes.team)
+        if sizes.vector is not None:
+            changes["vector"] = int(sizes.vector)
 
-        if tile is not None:
-            changes["items"] = self._with_tile(where, tile)
-        if scratch is not None:
+        if sizes.tile is not None:
+            changes["items"] = self._with_tile(where, sizes.tile)
+        if sizes.scratch is not None:
             refuse(not self.items.has_teams, f"{where}: scratch is for leagues of teams.")
-            changes["scratch"] = scratch_of(where, scratch)
+            changes["scratch"] = scratch_of(where, sizes.scratch)
 
         if not changes:
             return self
@@ -94,9 +97,9 @@ class Declaration:
         other.organisation()
         return other
 
-    def sized(self, extents: list[int], in_blocks: bool) -> Declaration:
-        """The same kernel with what follows from the extents of its items."""
-        items = self.items.sized(extents, in_blocks)
+    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int]) -> Declaration:
+        """The same kernel with what follows from the extents of its items and arrays; see Items.sized."""
+        items = self.items.sized(extents, in_blocks, size_of)
         return self if items is self.items else dataclasses.replace(self, items=items)
 
     def checked(self, backend) -> Declaration:
@@ -109,7 +112,7 @@ class Declaration:
         return dataclasses.replace(self, is_checked=True, team=members, any_team=False)
 
     def _with_tile(self, where: str, tile) -> Items:
-        if not isinstance(self.items, Tiles):
+        if not isinstance(self.items, TileItems):
             raise ArgumentError(f"{where}: tile {tile} for a {self.items.kind}.")
         return dataclasses.replace(self.items, tile=checked_tile(where, tile, len(self.items.extents)))
 
@@ -129,7 +132,7 @@ def members_of(where: str, team) -> tuple[int | None, bool]:
     return int(number) if number else None, True
 
 
-def scratch_of(where: str, by_place: dict[str, str]) -> tuple[Array, ...]:
+def scratch_of(where: str, by_place: Mapping[str, str]) -> tuple[Array, ...]:
     """The pieces of scratch; by_place: {"team 0": words, ...}."""
     pieces: list[Array] = []
     for place, words in by_place.items():

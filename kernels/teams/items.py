@@ -1,6 +1,7 @@
 """What the body of a team kernel is called for: the teams of a league, the indices of a range, or those of tiles.
 
-The C++ is a loop of team_packs.h or team_threads.h with the body in a lambda. render.py fills in the names in braces.
+policies.py has what a user writes. The C++ is a loop of team_packs.h or team_threads.h with the body in a lambda;
+render.py fills in the names in braces.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import dataclasses
 import itertools
 import math
 import typing
+from collections.abc import Callable
 
 from ..engine.errors import refuse
-from .layouts import MOST_THREADS, Layouts, Order, layouts_of, named
-from .words import Array
+from .layouts import MOST_THREADS, Layouts, Order, named
 
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
@@ -52,8 +53,9 @@ class Items(abc.ABC):
         """Whether its code is known without the extents."""
         return True
 
-    def sized(self, extents: list[int], in_blocks: bool) -> Items:
-        """These items with what follows from their extents. in_blocks: of the backend."""
+    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int]) -> Items:
+        """These items with what follows from their extents. in_blocks: of the backend. size_of: the value of an array's
+        extent."""
         return self
 
     def number(self, extents: list[int]) -> int:
@@ -96,8 +98,12 @@ class Items(abc.ABC):
         """C++: statements ahead of the loop."""
         return ""
 
+    def beside(self) -> tuple[str, ...]:
+        """Names of the arrays in which neighbours of a CPU's pack of indices lie side by side."""
+        return ()
 
-class League(Items):
+
+class LeagueItems(Items):
     """body(m, team, results...) for each team."""
 
     kind = "league"
@@ -113,8 +119,11 @@ class League(Items):
         return 1
 
 
-class Range(Items):
+@dataclasses.dataclass(frozen=True)
+class RangeItems(Items):
     """body(m, i, results...) for each index, a thread each."""
+
+    layouts: Layouts = Layouts()  # of the arrays
 
     kind = "range"
     takes = "an index"
@@ -128,8 +137,11 @@ class Range(Items):
     def holders(self, threads):
         return threads
 
+    def beside(self):
+        return self.layouts.beside(0)
 
-class Scan(Items):
+
+class ScanItems(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
 
     kind = "scan"
@@ -164,12 +176,15 @@ class Scan(Items):
 
 
 @dataclasses.dataclass(frozen=True)
-class Tiles(Items):
+class TileItems(Items):
     """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
 
     tile: tuple[int, ...]  # empty: chosen by the extents
     orders: tuple[str, ...]  # "right" or "left", of tiles and of the indices in a tile, or of these only; empty: open
     layouts: Layouts  # of the arrays: the model
+    is_known: bool = False  # the extents of arrays, and what follows for a CPU:
+    across: Order = ()  # an open order across rows of arrays; empty: as the arrays lie
+    in_columns: bool = False  # see Layouts.has_columns
 
     kind = "tiles"
     takes = "the indices"
@@ -185,16 +200,24 @@ class Tiles(Items):
 
     @property
     def is_sized(self):
-        return bool(self.tile)
+        return bool(self.tile) and (self.is_known or not self.layouts.has_more)
 
-    def sized(self, extents, in_blocks):
-        if self.tile:
+    def sized(self, extents, in_blocks, size_of):
+        if self.is_sized:
             return self
-        return dataclasses.replace(self, tile=self.layouts.tile(self._declared(), extents, in_blocks))
+
+        is_open = not in_blocks and not self.orders
+        across = self.layouts.across_rows(extents, size_of) if is_open else ()
+        if across:
+            tile = self.layouts.tile_across_rows(across, extents)
+        else:
+            tile = self.layouts.tile(self._declared(), extents, in_blocks)
+        in_columns = not in_blocks and self.layouts.has_columns(size_of)
+        return dataclasses.replace(self, is_known=True, across=across, in_columns=in_columns, tile=self.tile or tile)
 
     def _declared(self) -> Order:
-        """The order of the indices in a tile: declared, else as the arrays lie."""
-        return named(self.orders[-1], len(self.extents)) if self.orders else self.layouts.order
+        """The order of the indices in a tile: declared, else across rows of arrays, else as the arrays lie."""
+        return named(self.orders[-1], len(self.extents)) if self.orders else self.across or self.layouts.order
 
     @property
     def inner(self) -> Order:
@@ -214,8 +237,9 @@ class Tiles(Items):
     def why(self) -> str:
         """The tile, the fastest index and the reason, in words."""
         declared = f"order {' '.join(self.orders)}, " if self.orders else ""
+        rows = "each lane along rows of its own, " if self.across else ""
         fastest = self.extents[self.inner[0]]
-        return f"tile {self.tile}, fastest index {fastest}: {declared}{self.layouts.why(self.extents)}"
+        return f"tile {self.tile}, fastest index {fastest}: {declared}{rows}{self.layouts.why(self.extents)}"
 
     def candidates(self, extents: list[int]) -> list[tuple[int, ...]]:
         """Tiles for a search: blocks of several sizes, with rows of several lengths."""
@@ -246,12 +270,15 @@ class Tiles(Items):
         return threads
 
     def text(self, block):
-        fit = self.layouts.fit(self.inner)
+        fit = self.layouts.fit(self.inner, self.in_columns)
         return {
             "outer": _order(self.outer),
             "inner": _order(self.inner),
             "shape": block or f"Fit<{', '.join(map(str, fit))}>",
         }
+
+    def beside(self):
+        return self.layouts.beside(self.inner[0])
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
@@ -272,26 +299,24 @@ def _order(order: Order) -> str:
     return f"Order<{', '.join(map(str, order))}>"
 
 
-def items_of(where: str, arrays: tuple[Array, ...], league, range, scan, extents, tile, order) -> Items:
-    """The items of a declaration; see team_kernel. where: start of the messages. Raises ArgumentError."""
-    orders = () if order is None else tuple(str(order).split())
+def extents_of(where: str, text: str) -> tuple[str, ...]:
+    """The extents of "I J". where: start of the messages. Raises ArgumentError."""
+    names = tuple(str(text).split())
+    refuse(not 1 <= len(names) <= MOST_INDICES, f"{where}: {len(names)} extents, wanted 1 to {MOST_INDICES}.")
+    return names
+
+
+def orders_of(where: str, order) -> tuple[str, ...]:
+    """The orders of "right" or "left right"; empty if None. Raises ArgumentError."""
+    if order is None:
+        return ()
+
+    orders = tuple(str(order).split())
     refuse(
-        order is not None and (len(orders) not in (1, 2) or not set(orders) <= set(ORDERS)),
+        len(orders) not in (1, 2) or not set(orders) <= set(ORDERS),
         f"{where}: order {order!r}, wanted right or left, or two of these: of the tiles, and in a tile.",
     )
-    chosen = [choice for choice in (league, range, scan, extents) if choice is not None]
-    refuse(len(chosen) != 1, f"{where}: wanted one of league, range, scan, extents.")
-
-    if league is not None:
-        return League((str(league),))
-    if range is not None:
-        return Range((str(range),))
-    if scan is not None:
-        return Scan((str(scan),))
-
-    names = tuple(str(extents).split())
-    refuse(not 1 <= len(names) <= MOST_INDICES, f"{where}: {len(names)} extents, wanted 1 to {MOST_INDICES}.")
-    return Tiles(names, checked_tile(where, tile, len(names)), orders, layouts_of(names, arrays))
+    return orders
 
 
 def checked_tile(where: str, tile, count: int) -> tuple[int, ...]:

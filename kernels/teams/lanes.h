@@ -71,7 +71,7 @@ template <class T> POINT_FN T lane_of(const Packed<T> &x, int l) { return x.lane
 template <bool FULL> POINT_FN long lane_of(const Lanes<FULL> &x, int l) { return x.first + l * x.step; }
 template <class T, bool FULL> POINT_FN T lane_of(const Whole<T, FULL> &x, int l) { return x.lane[l]; }
 template <class T, class I> struct Elements;
-template <class T, class I> POINT_FN T lane_of(const Elements<T, I> &x, int l) { return x.data[lane_of(x.i, l)]; }
+template <class T, class I> POINT_FN T lane_of(const Elements<T, I> &x, int l) { return lane_of(x.value, l); }
 template <class R, class T> struct PackAccumulator;
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l);
 POINT_FN bool lane_of(const vmask &x, int l) {
@@ -82,45 +82,84 @@ POINT_FN bool lane_of(const vmask &x, int l) {
 #endif
 }
 
-// ---- whole numbers
-template <class X, bool = std::is_integral<X>::value> struct IfWhole {};
-template <class X> struct IfWhole<X, true> {
-    typedef int type;
+// ---- whole numbers in packs: indices, and what is read at them
+template <class X> struct WholePack {
+    static constexpr bool value = false, IS_INDEX = false, IS_FULL = true;
 };
 
-template <bool FULL, class A, class B, class F>
-POINT_FN Whole<long, FULL> each_of(int count, const A &a, const B &b, const F &f) {
+template <bool FULL> struct WholePack<Lanes<FULL>> {
+    static constexpr bool value = true, IS_INDEX = true, IS_FULL = FULL;
+};
+
+template <class T, bool FULL> struct WholePack<Whole<T, FULL>> {
+    static constexpr bool value = true, IS_INDEX = false, IS_FULL = FULL;
+};
+
+template <class T, class I> struct WholePack<Elements<T, I>> {
+    static constexpr bool value = std::is_integral<T>::value, IS_INDEX = false, IS_FULL = I::IS_FULL;
+};
+
+// A pack of whole numbers with another one, or with a number. Sums and products of indices are indices: see Lanes.
+template <class A, class B> struct WholePair {
+    static constexpr bool a = WholePack<A>::value, b = WholePack<B>::value,
+                          value = (a && (b || std::is_integral<B>::value)) || (b && std::is_integral<A>::value),
+                          OF_INDICES = !(a && !WholePack<A>::IS_INDEX) && !(b && !WholePack<B>::IS_INDEX),
+                          IS_FULL = WholePack<A>::IS_FULL && WholePack<B>::IS_FULL;
+};
+
+template <class X> POINT_FN const X &whole_of(const X &x) { return x; }
+template <class T, class I> POINT_FN auto whole_of(const Elements<T, I> &x) { return x.all(); }
+template <class X> POINT_FN int lanes_of(const X &) { return VECTOR_LANES; }
+template <bool FULL> POINT_FN int lanes_of(const Lanes<FULL> &x) { return x.count; }
+template <class T, bool FULL> POINT_FN int lanes_of(const Whole<T, FULL> &x) { return x.count; }
+
+// f(a, b) of each lane; beyond the last one f is asked only if it has a value of any two numbers
+template <bool FULL, bool ANY, class A, class B, class F>
+POINT_FN Whole<long, FULL> each_of(const A &a, const B &b, const F &f) {
     Whole<long, FULL> c;
-    c.count = count;
-    for (int l = 0; l < VECTOR_LANES; ++l) c.lane[l] = f(long(lane_of(a, l)), long(lane_of(b, l)));
+    c.count = lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b);
+    for (int l = 0; l < VECTOR_LANES; ++l)
+        c.lane[l] = FULL || ANY || l < c.count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
     return c;
 }
 
-#define WITH_WHOLE(OP) \
-    template <class T, bool FULL, class X, typename IfWhole<X>::type = 0> \
-    POINT_FN Whole<long, FULL> operator OP(const Whole<T, FULL> &a, const X &b) { \
-        return each_of<FULL>(a.count, a, b, [](long x, long y) { return x OP y; }); \
-    } \
-    template <class T, bool FULL, class X, typename IfWhole<X>::type = 0> \
-    POINT_FN Whole<long, FULL> operator OP(const X &a, const Whole<T, FULL> &b) { \
-        return each_of<FULL>(b.count, a, b, [](long x, long y) { return x OP y; }); \
-    } \
-    template <class T, class U, bool FULL> \
-    POINT_FN Whole<long, FULL> operator OP(const Whole<T, FULL> &a, const Whole<U, FULL> &b) { \
-        return each_of<FULL>(a.count, a, b, [](long x, long y) { return x OP y; }); \
-    } \
-    template <class T, bool FULL> \
-    POINT_FN Whole<long, FULL> operator OP(const Whole<T, FULL> &a, const Lanes<FULL> &b) { \
-        return each_of<FULL>(a.count, a, b, [](long x, long y) { return x OP y; }); \
-    } \
-    template <class T, bool FULL> \
-    POINT_FN Whole<long, FULL> operator OP(const Lanes<FULL> &a, const Whole<T, FULL> &b) { \
-        return each_of<FULL>(b.count, a, b, [](long x, long y) { return x OP y; }); \
+#define WITH_WHOLE(OP, ANY, WHICH) \
+    template <class A, class B, typename std::enable_if<WHICH, int>::type = 0> \
+    POINT_FN Whole<long, WholePair<A, B>::IS_FULL> operator OP(const A &a, const B &b) { \
+        return each_of<WholePair<A, B>::IS_FULL, ANY>(whole_of(a), whole_of(b), \
+                                                      [](long x, long y) { return x OP y; }); \
     }
-WITH_WHOLE(+)
-WITH_WHOLE(-)
-WITH_WHOLE(*)
+#define OF_READ (WholePair<A, B>::value && !WholePair<A, B>::OF_INDICES)
+#define OF_ANY (WholePair<A, B>::value)
+WITH_WHOLE(+, true, OF_READ)
+WITH_WHOLE(-, true, OF_READ)
+WITH_WHOLE(*, true, OF_READ)
+WITH_WHOLE(/, false, OF_ANY)
+WITH_WHOLE(%, false, OF_ANY)
+WITH_WHOLE(&, true, OF_ANY)
+WITH_WHOLE(|, true, OF_ANY)
+WITH_WHOLE(^, true, OF_ANY)
+WITH_WHOLE(<<, true, OF_ANY)
+WITH_WHOLE(>>, true, OF_ANY)
 #undef WITH_WHOLE
+
+// A condition for each lane
+#define COMPARES(OP) \
+    template <class A, class B, typename std::enable_if<OF_ANY, int>::type = 0> \
+    POINT_FN vmask operator OP(const A &a, const B &b) { \
+        const vec yes = each_of<WholePair<A, B>::IS_FULL, true>(whole_of(a), whole_of(b), \
+                                                                [](long x, long y) { return long(x OP y); }); \
+        return yes > 0.5; \
+    }
+COMPARES(==)
+COMPARES(!=)
+COMPARES(<)
+COMPARES(>)
+COMPARES(<=)
+COMPARES(>=)
+#undef COMPARES
+#undef OF_ANY
+#undef OF_READ
 
 // An index as a view counts with it
 POINT_FN long index_of(long i) { return i; }
@@ -192,30 +231,58 @@ template <class I, class T> POINT_FN auto taken(const T *data, const I &i) {
     return x;
 }
 
+// Elements at a pack of indices, m.v(i). What stands in a formula is memory, as a reference is. A variable,
+// auto x = m.v(i), has their values from its beginning, as on a device; it cannot be changed.
 template <class T, class I> struct Elements { // I: Lanes, or Whole
+    typedef decltype(taken((const T *)nullptr, I())) Value;
     T *data;
     I i;
-    POINT_FN auto all() const { return taken((const T *)data, i); }
-    POINT_FN operator decltype(taken((const T *)nullptr, I()))() const { return all(); }
-    template <class X> POINT_FN const Elements &operator=(const X &x) const;
-    POINT_FN const Elements &operator=(const Elements &x) const { return *this = x.all(); }
-    template <class X> POINT_FN const Elements &operator+=(const X &x) const {
-        return changed(x, [](auto a, auto b) { return a + b; });
-    }
-    template <class X> POINT_FN const Elements &operator-=(const X &x) const {
-        return changed(x, [](auto a, auto b) { return a - b; });
-    }
-    template <class X> POINT_FN const Elements &operator*=(const X &x) const {
-        return changed(x, [](auto a, auto b) { return a * b; });
-    }
-    template <class X, class F> POINT_FN const Elements &changed(const X &x, const F &f) const;
-    Elements(T *data, const I &i) : data(data), i(i) {}
+    Value value;
+    POINT_FN Elements(T *data, const I &i) : data(data), i(i), value(taken((const T *)data, i)) {}
     Elements(const Elements &) = default;
+    POINT_FN Value all() const { return value; }
+    POINT_FN operator Value() const { return value; }
+
+    template <class X> POINT_FN Value operator=(const X &x) const && { return store_all(x), taken((const T *)data, i); }
+    POINT_FN Value operator=(const Elements &x) const && { return store_all(x.value), x.value; }
+    template <class X> POINT_FN void store_all(const X &x) const;
+    template <class X, class F> POINT_FN Value changed(const X &x, const F &f) const;
+
+#define CHANGES(OP) \
+    template <class X> POINT_FN Value operator OP## = (const X &x) const && { \
+        return changed(x, [](auto a, auto b) { return a OP b; }); \
+    } \
+    template <class X> POINT_FN void operator OP## = (const X &) const & { is_variable<X>(); }
+    CHANGES(+)
+    CHANGES(-)
+    CHANGES(*)
+    CHANGES(/)
+    CHANGES(&)
+    CHANGES(|)
+    CHANGES(^)
+#undef CHANGES
+    POINT_FN void operator++() const && {
+        changed(1, [](auto a, auto b) { return a + b; });
+    }
+    POINT_FN void operator++(int) const && {
+        changed(1, [](auto a, auto b) { return a + b; });
+    }
+    POINT_FN void operator--() const && {
+        changed(1, [](auto a, auto b) { return a - b; });
+    }
+    POINT_FN void operator--(int) const && {
+        changed(1, [](auto a, auto b) { return a - b; });
+    }
+
+    template <class X> POINT_FN void operator=(const X &) const & { is_variable<X>(); }
+    template <class X = T> POINT_FN void operator=(const Elements &) const & { is_variable<X>(); }
+    template <class X> static void is_variable() {
+        static_assert(sizeof(X) == 0, "a variable auto x = m.v(i) is changed, which may be one of its own or the "
+                                      "array: write Real<I> x = m.v(i) for the one, m.v(i) = x for the other");
+    }
 };
 
-template <class T, class I>
-template <class X>
-POINT_FN const Elements<T, I> &Elements<T, I>::operator=(const X &x) const {
+template <class T, class I> template <class X> POINT_FN void Elements<T, I>::store_all(const X &x) const {
     constexpr bool FULL = I::IS_FULL;
     if constexpr (SAME<T, scalar> && SAME<I, Lanes<FULL>>) {
         T *const to = data + i.first;
@@ -226,28 +293,37 @@ POINT_FN const Elements<T, I> &Elements<T, I>::operator=(const X &x) const {
             for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) to[l * i.step] = all.v[l];
     } else
         for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) data[lane_of(i, l)] = T(lane_of(x, l));
-    return *this;
 }
 
 template <class T, class I>
 template <class X, class F>
-POINT_FN const Elements<T, I> &Elements<T, I>::changed(const X &x, const F &f) const {
-    if constexpr (SAME<T, scalar> && SAME<I, Lanes<I::IS_FULL>>) return *this = f(vec(all()), vec(x));
-    else { // one after the other: an index may stand there twice
+POINT_FN typename Elements<T, I>::Value Elements<T, I>::changed(const X &x, const F &f) const {
+    if constexpr (SAME<T, scalar> && SAME<I, Lanes<I::IS_FULL>>) {
+        const vec now = f(value, vec(x));
+        store_all(now);
+        return now;
+    } else { // one after the other: an index may stand there twice
         for (int l = 0; l < i.count; ++l) {
             T &at = data[lane_of(i, l)];
             at = f(at, T(lane_of(x, l)));
         }
-        return *this;
+        return taken((const T *)data, i);
     }
 }
 
+template <class T, class I> POINT_FN const Elements<T, I> &&memory_at(const Elements<T, I> &at) {
+    return static_cast<const Elements<T, I> &&>(at);
+}
+
+template <class T> POINT_FN T &memory_at(T &at) { return at; }
 template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
 template <class T, class I> POINT_FN Elements<T, I> element(T *data, const I &at) { return {data, at}; }
 template <class T> POINT_FN T element(const T *data, long at) { return data[at]; }
 template <class T, class I> POINT_FN auto element(const T *data, const I &at) { return taken(data, at); }
 
 // ---- accumulators of packs
+template <class X> POINT_FN vec pack_of(const X &x) { return vec(x); }
+POINT_FN vec pack_of(const vmask &x) { return select(x, vec(1.0), vec(0.0)); }
 POINT_FN vec chosen(vmask c, vec yes, vec no) { return select(c, yes, no); }
 
 struct Lane {  // of the pack at work
@@ -290,7 +366,7 @@ template <class R, class T> struct PackAccumulator {
     }
     template <class... X> POINT_FN void join(const X &...x) {
         if (at.alone >= 0) join_lane(at.alone, x...);
-        else if constexpr (IN_PACKS) join_all(vec(x)...);
+        else if constexpr (IN_PACKS) join_all(pack_of(x)...);
         else
             for (int l = 0; l < at.count; ++l) join_lane(l, x...);
     }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import re
 import typing
+from collections.abc import Callable
 
 from ..engine.backend.facts import REFERENCE
 from .words import Array
@@ -21,6 +23,9 @@ BEYOND = 1.05  # threads for an index of a row, beside the least number of them
 STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
 SHORT = 4096  # indices of a row that a core of a CPU reads by itself, since the next row lies behind it
 LINE = 8  # numbers of a line of a CPU's memory
+ROWS = 32  # numbers between neighbours from which on a CPU's lanes follow a row each
+FOLLOWED = 256  # numbers that such a lane follows, at least
+LANES = 64  # indices for lanes, at least
 WARP = REFERENCE.warp
 
 
@@ -45,6 +50,8 @@ class ArrayOrder:
     name: str
     order: Order  # of the indices by the distance of neighbours in memory, the nearest first
     written: bool
+    row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
+    columns: tuple[str, ...] = ()  # extents behind the farthest index
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,12 +74,46 @@ class Layouts:
             votes[array.order] = votes.get(array.order, 0) + 1 + array.written
         return max(votes, key=lambda order: votes[order])
 
+    @property
+    def has_more(self) -> bool:
+        """Whether an array has extents ahead of all indices, or behind them."""
+        return any(array.row or array.columns for array in self.arrays)
+
+    def has_columns(self, size_of: Callable[[str], int]) -> bool:
+        """Whether a body that goes along the extents behind all indices is at more places of memory than a core
+        follows. size_of: an extent's value."""
+        return any(math.prod(map(size_of, array.columns)) >= ROWS for array in self.arrays if array.columns)
+
     @functools.cached_property
     def near(self) -> tuple[int, ...]:
         """The indices along which neighbours of some array lie side by side, that of `order` first. Several of them:
         arrays lie across each other. Empty where no array has all indices."""
         nearest = [array.order[0] for array in self.arrays]
         return tuple(sorted(set(nearest), key=lambda d: (d != self.order[0], nearest.index(d))))
+
+    def beside(self, index: int) -> tuple[str, ...]:
+        """Names of the arrays in which neighbours along an index lie side by side."""
+        return tuple([array.name for array in self.arrays if array.order[0] == index and not array.row])
+
+    def across_rows(self, extents: list[int], size_of: Callable[[str], int]) -> Order:
+        """On a CPU: an order with the farthest index the fastest, so that each lane follows memory along rows of its
+        own. Empty where the order of memory is better: neighbours share lines, since no array has long rows ahead of
+        its nearest index. size_of: an extent's value."""
+        for array in self.arrays:
+            row = math.prod(map(size_of, array.row))
+            *others, farthest = array.order
+            followed = row * math.prod([extents[d] for d in others])
+            if others and row >= ROWS and followed >= FOLLOWED and extents[farthest] >= LANES:
+                return (farthest, *others)
+        return ()
+
+    def tile_across_rows(self, order: Order, extents: list[int]) -> tuple[int, ...]:
+        """A CPU's tile for an order of `across_rows`: few indices for lanes, and long rows for each."""
+        tile = [1] * len(extents)
+        tile[order[0]] = 2 * LINE
+        for d in order[1:]:
+            tile[d] = min(max(extents[d], 1), MOST_THREADS // math.prod(tile))
+        return tuple(tile)
 
     def tile(self, order: Order, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
         """The model's tile.
@@ -129,10 +170,12 @@ class Layouts:
                     tile[d] *= 2
         return tuple(tile)
 
-    def fit(self, order: Order) -> Fit:
+    def fit(self, order: Order, in_columns: bool = False) -> Fit:
         """The shape of a CPU's tiles where they are many. Memory reads and writes a row of each array side by side, and
-        a core follows a number of them only. Across an array each index is a row of it, and the others go along it."""
-        if self.near and order[0] not in self.near:
+        a core follows a number of them only. Across an array each index is a row of it, and the others go along it.
+        in_columns: see has_columns; the other indices use again what is small beside them.
+        """
+        if in_columns or (self.near and order[0] not in self.near):
             return Fit(16 if self.count < 2 else 8, 64, 64)
         if len(self.near) > 1:
             return Fit(8 * LINE, 8 * LINE, 8 * LINE)
@@ -168,9 +211,9 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     words = [_name(extent) for extent in extents]
     found = []
     for array in arrays:
-        order = _order(words, array)
-        if order is not None:
-            found.append(ArrayOrder(array.name, order, array.written))
+        order, row, columns = _order(words, array)
+        if len(order) == len(words):
+            found.append(ArrayOrder(array.name, order, array.written, row, columns))
 
     return Layouts(len(extents), len(arrays), tuple(found))
 
@@ -181,17 +224,22 @@ def _name(extent: str) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def _order(words: list[str], array: Array) -> Order | None:
-    """The indices by the distance of neighbours in an array; None if it does not have all of them."""
+def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...], tuple[str, ...]]:
+    """The indices that an array has, by the distance of neighbours; its extents ahead of them, and behind."""
     left = list(range(len(words)))
-    found = []
+    dimensions: list[tuple[str, int | None]] = []  # with the index along each
     for extent in array.extents:
         name = _name(extent)
         match = [d for d in left if words[d] == name != ""]
-        if match:
-            left.remove(match[0])
-            found.append(match[0])
+        dimensions.append((extent, match[0] if match else None))
+        left = [d for d in left if d not in match[:1]]
 
-    if left:
-        return None
-    return tuple(found if array.layout == "LEFT" else found[::-1])
+    nearest_first = dimensions if array.layout == "LEFT" else dimensions[::-1]
+    order = tuple([d for _, d in nearest_first if d is not None])
+    return order, _without_index(nearest_first), _without_index(nearest_first[::-1])
+
+
+def _without_index(dimensions: list[tuple[str, int | None]]) -> tuple[str, ...]:
+    """The extents of the first dimensions without an index."""
+    first = itertools.takewhile(lambda dimension: dimension[1] is None, dimensions)
+    return tuple([extent for extent, _ in first])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import typing
 
@@ -12,7 +13,11 @@ from ..engine.errors import refuse
 from ..engine.registry import declared
 from ..engine.values import is_number, real_array
 from .declaration import Declaration
+from .policies import Sizes
 from .words import Array, value_of
+
+LINE = 64  # bytes of a line of a CPU's memory
+SIZES = [field.name for field in dataclasses.fields(Sizes)]
 
 
 class Operands:
@@ -73,7 +78,11 @@ class Operands:
     def _read_numbers(self, numbers: dict) -> None:
         kinds = dict(self.kernel.numbers)
         for name in numbers:
-            refuse(name not in kinds, f"{self._where} has no number '{name}'; it has {', '.join(kinds) or 'none'}.")
+            instead = f"; sizes are given by Sizes({name}={numbers[name]!r})" if name in SIZES else ""
+            refuse(
+                name not in kinds,
+                f"{self._where} has no number '{name}'; it has {', '.join(kinds) or 'none'}{instead}.",
+            )
             refuse(
                 real_array(name, numbers[name]).ndim > 0,
                 f"{self._where}: the number '{name}' is an array of shape {np.shape(numbers[name])}.",
@@ -181,6 +190,18 @@ class Operands:
             step *= size
 
         return step
+
+    def line(self, names: tuple[str, ...]) -> int:
+        """The address of the largest of these arrays; 0 if there is none. Its rows lie all alike to lines of memory."""
+        most, address = 0, 0
+        for name in names:
+            array = self.arrays[name]
+            steps = [step for size, step in zip(array.shape, array.strides) if size > 1]
+            rows_alike = all(step % LINE == 0 for step in steps if step != self.dtype.itemsize)
+            if array.dtype == self.dtype and rows_alike and array.nbytes > most:
+                most, address = array.nbytes, self.values[f"at_{name}"]
+
+        return 0 if address % self.dtype.itemsize else address
 
     def _add_results(self) -> None:
         """The arrays of the results, made here if none were given."""

@@ -38,7 +38,7 @@ template <> struct HasNoFraction<bool> {
 // The value of what a body gives.
 template <class T> struct Made {
     template <class X> POINT_FN static T of(X x) {
-        static_assert((!SAME<T, long> && !SAME<T, int>) || HasNoFraction<X>::value,
+        static_assert((!SAME<T, long> && !SAME<T, int> && !SAME<T, bool>) || HasNoFraction<X>::value,
                       "whole numbers are given a real one");
         return T(x);
     }
@@ -73,9 +73,11 @@ struct Reducer {
 POINT_FN void largest(double &x) { x = UNBOUNDED; }
 POINT_FN void largest(float &x) { x = float(UNBOUNDED); }
 POINT_FN void largest(long &x) { x = 0x7fffffffffffffff; }
+POINT_FN void largest(int &x) { x = 0x7fffffff; }
 POINT_FN void smallest(double &x) { x = -UNBOUNDED; }
 POINT_FN void smallest(float &x) { x = float(-UNBOUNDED); }
 POINT_FN void smallest(long &x) { x = -0x7fffffffffffffff - 1; }
+POINT_FN void smallest(int &x) { x = -0x7fffffff - 1; }
 template <class T> POINT_FN T chosen(bool c, T yes, T no) { return c ? yes : no; }
 
 struct Sum : Reducer {
@@ -132,32 +134,32 @@ typedef BothEnds<MinLoc, MaxLoc> MinMaxLoc;
 
 struct AllOf : Reducer {
     static constexpr char SIGN = '&';
-    POINT_FN static void neutral(long &x) { x = 1; }
-    POINT_FN static void join(long &a, long b) { a = a && b; }
+    template <class T> POINT_FN static void neutral(T &x) { x = T(1); }
+    template <class T> POINT_FN static void join(T &a, T b) { a = a && b; }
 };
 
 struct AnyOf : Reducer {
     static constexpr char SIGN = '|';
-    POINT_FN static void neutral(long &x) { x = 0; }
-    POINT_FN static void join(long &a, long b) { a = a || b; }
+    template <class T> POINT_FN static void neutral(T &x) { x = T(0); }
+    template <class T> POINT_FN static void join(T &a, T b) { a = a || b; }
 };
 
 struct BitAnd : Reducer {
     static constexpr char SIGN = '&';
-    POINT_FN static void neutral(long &x) { x = ~0L; }
-    POINT_FN static void join(long &a, long b) { a &= b; }
+    template <class T> POINT_FN static void neutral(T &x) { x = T(~T(0)); }
+    template <class T> POINT_FN static void join(T &a, T b) { a &= b; }
 };
 
 struct BitOr : Reducer {
     static constexpr char SIGN = '|';
-    POINT_FN static void neutral(long &x) { x = 0; }
-    POINT_FN static void join(long &a, long b) { a |= b; }
+    template <class T> POINT_FN static void neutral(T &x) { x = T(0); }
+    template <class T> POINT_FN static void join(T &a, T b) { a |= b; }
 };
 
 struct BitXor : Reducer {
     static constexpr char SIGN = '^';
-    POINT_FN static void neutral(long &x) { x = 0; }
-    POINT_FN static void join(long &a, long b) { a ^= b; }
+    template <class T> POINT_FN static void neutral(T &x) { x = T(0); }
+    template <class T> POINT_FN static void join(T &a, T b) { a ^= b; }
 };
 
 // A function c = f(a, b) of a body as a reducer; the neutral element is a value.

@@ -14,7 +14,7 @@ from .words import TYPES, Array
 
 LEAGUE = (
     "items:whole shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address "
-    "report:address"
+    "report:address line:address"
 )
 
 LARGE = 2**20  # extent of an index where it is not known yet
@@ -45,7 +45,8 @@ KERNEL = """\
 {probe}KERNEL(run_{name}, arguments_{name}, {threads}) {{
 {ahead}const operands_{name} m(a);
 const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
-                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
+                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk,
+                    (const void *)a.line}};
 const Place totals[] = {{{totals}}};
 {tile}{answer}{loop}({arguments}, {call});
 {end}}}"""
@@ -228,7 +229,7 @@ def together(kernel: Declaration, entry: Entry) -> list[Declaration]:
     would count as if these did it. A kernel whose tile follows from the extents is by itself.
     """
     if not kernel.items.is_sized:
-        return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks)]
+        return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks, lambda _: LARGE)]
     return [k for k in kernel.of_header() if chosen(k, entry) == chosen(kernel, entry) and k.items.is_sized]
 
 

@@ -16,7 +16,7 @@ BOTH = {"minmaxloc": "MinMaxLoc"}  # the least and the most, and their indices
 LOGICAL = {"all": "AllOf", "any": "AnyOf"}  # 1 or 0
 BITS = {"bitand": "BitAnd", "bitor": "BitOr", "bitxor": "BitXor"}  # a whole number
 KNOWN = NUMBERS | EXTREMES | LOCATED | BOTH | LOGICAL | BITS
-_WORD = re.compile(r"(\w+)(?:\((\d+)\))?:(\w+)(?::(\w+))?$")
+_WORD = re.compile(r"(\w+)(?:\((\d+)\))?(?::(\w+))?(?::(\w+))?$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,23 +55,23 @@ class Result:
         return 8 * self.count * (2 if self.located else 1)
 
 
-def results_of(where: str, sums: str, reduces: str) -> tuple[Result, ...]:
-    """The results of the texts "total n:whole" of sums, "most:max far(3):Farthest" of others. Raises ArgumentError."""
+def results_of(where: str, text: str) -> tuple[Result, ...]:
+    """The results of a text such as "total n:whole most:max far(3):Farthest". A word without a reducer is a sum. Raises
+    ArgumentError."""
     found = []
-    for word in sums.split():
-        name, _, kind = word.partition(":")
-        refuse(kind not in ("", *KINDS), f"{where}: the sum '{word}', wanted a name, or name:whole.")
-        found.append(_result(where, name, 0, "sum", kind or "real"))
-
-    for word in reduces.split():
+    for word in text.split():
         match = _WORD.match(word)
+        reducer, kind = (match[3] or "sum", match[4] or "") if match else ("", "")
+        if reducer in KINDS and not kind:  # name:whole
+            reducer, kind = "sum", reducer
+
         refuse(
-            not match or match[4] not in (None, *KINDS),
-            f"{where}: reduces '{word}', wanted name:reducer, name:reducer:whole or name(3):Reducer with a reducer of "
-            f"the header's; reducers: {', '.join(KNOWN)}.",
+            not match or kind not in ("", *KINDS),
+            f"{where}: result '{word}', wanted name, name:whole, name:reducer, name:reducer:whole or name(3):Reducer "
+            f"with a reducer of the header's; reducers: {', '.join(KNOWN)}.",
         )
         assert match
-        found.append(_result(where, match[1], int(match[2] or 0), match[3], match[4] or ""))
+        found.append(_result(where, match[1], int(match[2] or 0), reducer, kind))
 
     return tuple(found)
 

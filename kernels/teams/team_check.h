@@ -26,11 +26,11 @@ struct Visitor {
     int own;
     const char *file;
     int line;
-    POINT_FN long turn() const { return members->whole.turn + 1; }
+    long turn; // of the access
     POINT_FN Shadow &shadow(const void *at) const {
         return members->check->shadow[((const char *)at - members->check->arena) / 4];
     }
-    POINT_FN bool of_other(const Access &x) const { return x.turn == turn() && x.member != own; }
+    POINT_FN bool of_other(const Access &x) const { return x.turn == turn && x.member != own; }
     __attribute__((noinline)) void tell(const char *does, const Access &x, const char *did) const {
         members->fail("%s:%d: member %d %s scratch that member %d %s at %s:%d, with no barrier between",
                       Members::name_of(file), line, own, does, x.member, did, Members::name_of(x.file), x.line);
@@ -42,20 +42,20 @@ struct Visitor {
         if (s.write.turn <= members->check->begun && s.changed.turn <= members->check->begun)
             members->fail("%s:%d: member %d reads scratch that nobody has written yet; a barrier may be missing",
                           Members::name_of(file), line, own);
-        s.read = {turn(), own, line, file};
+        if (s.read.turn <= turn) s.read = {turn, own, line, file};
     }
     POINT_FN void writes(const void *at) const {
         Shadow &s = shadow(at);
         if (of_other(s.write)) tell("writes", s.write, "writes");
         if (of_other(s.changed)) tell("writes", s.changed, "changes");
         if (of_other(s.read)) tell("writes", s.read, "reads");
-        s.write = {turn(), own, line, file};
+        s.write = {turn, own, line, file};
     }
     POINT_FN void changes(const void *at) const {
         Shadow &s = shadow(at);
         if (of_other(s.write)) tell("changes", s.write, "writes");
         if (of_other(s.read)) tell("changes", s.read, "reads");
-        s.changed = {turn(), own, line, file};
+        s.changed = {turn, own, line, file};
     }
 };
 
@@ -64,12 +64,18 @@ template <class T, class I, class F> POINT_FN void each_address(const Elements<T
     for (int l = 0; l < at.i.count; ++l) f(at.data + lane_of(at.i, l));
 }
 
-template <class T> POINT_FN T value_at(T &at) { return at; }
+template <class T> POINT_FN T value_at(const T &at) { return at; }
 template <class T, class I> POINT_FN auto value_at(const Elements<T, I> &at) { return at.all(); }
 
-template <class E> struct CheckedElement { // E: a reference, or elements at a pack of indices
+// E: a reference, or elements at a pack of indices. What stands in a formula is scratch; a variable, auto x = s(i), has
+// the value from its beginning.
+template <class E> struct CheckedElement {
+    typedef decltype(value_at(*(typename std::remove_reference<E>::type *)nullptr)) Value;
     E at;
     Visitor who;
+    Value value;
+    POINT_FN CheckedElement(E at, const Visitor &who) : at(at), who(who), value(value_at(at)) {}
+    CheckedElement(const CheckedElement &) = default;
     POINT_FN void read() const {
         each_address(at, [&](const void *x) { who.reads(x); });
     }
@@ -79,15 +85,29 @@ template <class E> struct CheckedElement { // E: a reference, or elements at a p
     POINT_FN void changed() const {
         each_address(at, [&](const void *x) { who.changes(x); });
     }
-    POINT_FN operator decltype(value_at(*(const typename std::remove_reference<E>::type *)nullptr))() const {
-        read();
-        return value_at(at);
-    }
-    template <class X> POINT_FN void operator=(const X &x) const { written(), at = x; }
-    POINT_FN void operator=(const CheckedElement &x) const { x.read(), written(), at = value_at(x.at); }
-    template <class X> POINT_FN void operator+=(const X &x) const { read(), written(), at += x; }
-    template <class X> POINT_FN void operator-=(const X &x) const { read(), written(), at -= x; }
-    template <class X> POINT_FN void operator*=(const X &x) const { read(), written(), at *= x; }
+    POINT_FN operator Value() const { return read(), value; }
+    template <class X> POINT_FN Value operator=(const X &x) const && { return written(), memory_at(at) = x; }
+    template <class X> POINT_FN void operator=(const X &x) & { value = x; }
+    POINT_FN Value operator=(const CheckedElement &x) const && { return written(), memory_at(at) = Value(x); }
+    POINT_FN void operator=(const CheckedElement &x) & { value = Value(x); }
+
+#define CHANGES(OP) \
+    template <class X> POINT_FN Value operator OP## = (const X &x) const && { \
+        return read(), written(), memory_at(at) OP## = x; \
+    } \
+    template <class X> POINT_FN void operator OP## = (const X &x) & { value OP## = x; }
+    CHANGES(+)
+    CHANGES(-)
+    CHANGES(*)
+    CHANGES(/)
+    CHANGES(&)
+    CHANGES(|)
+    CHANGES(^)
+#undef CHANGES
+    POINT_FN void operator++() const && { read(), written(), ++memory_at(at); }
+    POINT_FN void operator++(int) const && { read(), written(), ++memory_at(at); }
+    POINT_FN void operator--() const && { read(), written(), --memory_at(at); }
+    POINT_FN void operator--(int) const && { read(), written(), --memory_at(at); }
 };
 
 template <class E> struct HasNoFraction<CheckedElement<E>> : HasNoFraction<typename std::remove_reference<E>::type> {};
@@ -109,9 +129,9 @@ template <class V> struct CheckedView {
         return element_of(view.checked(file, line, i...), file, line);
     }
     template <class T> POINT_FN auto element_of(T &at, const char *file, int line) const {
-        return CheckedElement<T &>{at, {members, own, file, line}};
+        return CheckedElement<T &>(at, {members, own, file, line, members->whole.turn + 1});
     }
     template <class T, class I> POINT_FN auto element_of(Elements<T, I> at, const char *file, int line) const {
-        return CheckedElement<Elements<T, I>>{at, {members, own, file, line}};
+        return CheckedElement<Elements<T, I>>(at, {members, own, file, line, members->whole.turn + 1});
     }
 };

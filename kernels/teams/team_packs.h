@@ -28,6 +28,17 @@ template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, 
     if (i < behind) f(Lanes<false>{i, 1, int(behind - i), alone});
 }
 
+// The same with packs that begin at `origin` and whole packs behind it; the first and the last one may be short
+template <class F> POINT_FN void for_lanes_from(long origin, long first, long behind, const F &f, int *alone) {
+    const long ahead = (first - origin) % VECTOR_LANES, next = first - ahead + VECTOR_LANES;
+    if (ahead > 0) {
+        const long end = next < behind ? next : behind;
+        if (first < end) f(Lanes<false>{first, 1, int(end - first), alone});
+        first = end;
+    }
+    for_lanes(first, behind, f, alone);
+}
+
 // Where ranges are long and a body reads few arrays: four parts of the range side by side. A core reads ahead in each,
 // so that it waits less for memory. Parts do not begin at the same place of a page: stores would hold up loads there.
 template <class F> POINT_FN void for_lanes_in_parts(long n, const F &f) {
@@ -205,7 +216,8 @@ struct League {
     Token pieces;    // not used
     unsigned *ended; // not used
     Report *report;
-    long chunk; // items that a share has at least
+    long chunk;       // items that a share has at least
+    const void *line; // where the largest array begins that packs go along; nullptr: none, or its rows lie unlike
 };
 
 // work(number of the share, first, behind, scratch) for each of up to SHARES shares of `items`
@@ -310,18 +322,34 @@ POINT_FN int share_packs(long items, int threads, const League &a, const Place *
     return failed;
 }
 
+// Indices that the first pack of a range lacks, so that the others begin with a line of memory: a pack that lies across
+// two lines takes twice as long where each is in another page. Not where sums would have other bits.
+template <class RESULTS> POINT_FN long missing(const League &a, long begin) {
+    if (RESULTS::COUNT > 0 || !a.line) return 0;
+    const long at = (long((size_t)a.line / sizeof(scalar)) + begin) % VECTOR_LANES;
+    return at < 0 ? at + VECTOR_LANES : at;
+}
+
+// for_lanes, where RESULTS has none along lines of memory
+template <class RESULTS, class F>
+POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int *alone) {
+    if constexpr (RESULTS::COUNT > 0) for_lanes(first, behind, f, alone);
+    else for_lanes_from(origin, first, behind, f, alone);
+}
+
 // body(i, results) for `items` indices from `begin` on, in packs
 template <int, class RESULTS, class Body>
 POINT_FN int for_range(long items, int threads, const League &a, const Place *totals, long begin, const Body &body) {
-    const long packs = (items + VECTOR_LANES - 1) / VECTOR_LANES;
+    const long origin = begin - missing<RESULTS>(a, begin), end = begin + items;
+    const long packs = (end - origin + VECTOR_LANES - 1) / VECTOR_LANES;
     return share_packs<RESULTS>(packs, threads, a, totals, [&](long first, long behind, Lane &lane, auto &results) {
-        const long last = behind * VECTOR_LANES < items ? behind * VECTOR_LANES : items;
+        const long from = origin + first * VECTOR_LANES, to = origin + behind * VECTOR_LANES;
         const Body own = body;
         const auto at = [&](auto i) {
             lane.count = i.count;
             own(i, results);
         };
-        for_lanes(begin + first * VECTOR_LANES, begin + last, at, &lane.alone);
+        for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone);
     });
 }
 
@@ -338,19 +366,20 @@ POINT_FN void at_indices(const long (&at)[RANK], const I &fastest, const Body &b
     body(index_at<D == ORDER::of(0)>(at[D], fastest)...);
 }
 
-// body(i, j, ...) over first[d] <= i, j, ... < behind[d], the fastest index in packs
-template <class ORDER, int K, int RANK, class Body>
-POINT_FN void over_tile(const long (&first)[RANK], const long (&behind)[RANK], long (&at)[RANK], Lane &lane,
-                        const Body &body) {
+// body(i, j, ...) over first[d] <= i, j, ... < behind[d], the fastest index in packs from `origin` on
+template <class RESULTS, class ORDER, int K, int RANK, class Body>
+POINT_FN void over_tile(long origin, const long (&first)[RANK], const long (&behind)[RANK], long (&at)[RANK],
+                        Lane &lane, const Body &body) {
     constexpr int d = ORDER::of(K);
     if constexpr (K == 0) {
         const auto go = [&](auto fastest) {
             lane.count = fastest.count;
             at_indices<ORDER>(at, fastest, body, std::make_integer_sequence<int, RANK>());
         };
-        for_lanes(first[d], behind[d], go, &lane.alone);
+        for_lanes_of<RESULTS>(origin, first[d], behind[d], go, &lane.alone);
     } else
-        for (at[d] = first[d]; at[d] < behind[d]; ++at[d]) over_tile<ORDER, K - 1>(first, behind, at, lane, body);
+        for (at[d] = first[d]; at[d] < behind[d]; ++at[d])
+            over_tile<RESULTS, ORDER, K - 1>(origin, first, behind, at, lane, body);
 }
 
 // A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
@@ -397,20 +426,29 @@ template <class RESULTS, class OUTER, class INNER, class FIT, int RANK, class Bo
 POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
                        const long (&extent)[RANK], const int (&declared)[RANK], const long (&)[RANK],
                        const long (&)[RANK], const Body &body) {
-    const Tile<INNER> own(declared), fit(declared, FIT(extent[INNER::of(0)]));
-    const Tile<INNER> tile = fit.number(extent) < SHARES ? own : fit;
+    constexpr int FASTEST = INNER::of(0);
+    const long short_by = missing<RESULTS>(a, begin[FASTEST]);
+    long origin[RANK], space[RANK]; // with the indices that the first packs lack
+    for (int d = 0; d < RANK; ++d) {
+        const long more = d == FASTEST ? short_by : 0;
+        origin[d] = begin[d] - more, space[d] = extent[d] + more;
+    }
+    const Tile<INNER> own(declared), fit(declared, FIT(space[FASTEST]));
+    const Tile<INNER> tile = fit.number(space) < SHARES ? own : fit;
     const auto work = [&](long from, long behind, Lane &lane, auto &results) {
         const Body own_body = body;
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK], at[RANK];
-            tile_of<OUTER>(number, extent, tile.size, first);
+            tile_of<OUTER>(number, space, tile.size, first);
             for (int d = 0; d < RANK; ++d) {
                 const long end = first[d] + tile.size[d];
-                last[d] = begin[d] + (end < extent[d] ? end : extent[d]);
-                first[d] += begin[d];
+                last[d] = origin[d] + (end < space[d] ? end : space[d]);
+                first[d] += origin[d];
+                if (first[d] < begin[d]) first[d] = begin[d];
             }
-            over_tile<INNER, RANK - 1>(first, last, at, lane, [&](auto... i) { own_body(results, i...); });
+            over_tile<RESULTS, INNER, RANK - 1>(origin[FASTEST], first, last, at, lane,
+                                                [&](auto... i) { own_body(results, i...); });
         }
     };
-    return share_packs<RESULTS>(tile.number(extent), threads, a, totals, work);
+    return share_packs<RESULTS>(tile.number(space), threads, a, totals, work);
 }

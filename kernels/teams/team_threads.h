@@ -42,11 +42,11 @@ template <> constexpr bool IS_NUMBER<int> = true;
 template <class T, class F> POINT_FN T in_pieces(const T &x, const F &f) {
     if constexpr (IS_NUMBER<T>) return f(x);
     else {
-        static_assert(sizeof(T) % 4 == 0, "values of whole numbers of 4 bytes");
-        unsigned piece[sizeof(T) / 4];
+        constexpr int PIECES = (sizeof(T) + 3) / 4;
+        unsigned piece[PIECES] = {};
         memcpy(piece, &x, sizeof(T));
         UNROLL
-        for (int k = 0; k < int(sizeof(T) / 4); ++k) piece[k] = f(piece[k]);
+        for (int k = 0; k < PIECES; ++k) piece[k] = f(piece[k]);
         T y;
         memcpy(&y, piece, sizeof(T));
         return y;
@@ -313,7 +313,8 @@ struct League {
     Token pieces;
     unsigned *ended; // blocks that have left their share
     Report *report;
-    long chunk; // of a CPU
+    long chunk;       // of a CPU
+    const void *line; // of a CPU
 };
 
 template <class T> POINT_FN T past_cache(const T *first, size_t bytes) { // of this multiprocessor

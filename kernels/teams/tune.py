@@ -10,18 +10,19 @@ from ..engine import tune
 from ..engine.backend.base import Backend
 from ..engine.errors import FrameError, refuse
 from .declaration import Declaration
-from .items import Tiles
+from .items import TileItems
 from .layouts import MOST_THREADS
+from .policies import AS_DECLARED, Sizes
 
 MEMBERS, LANES = (1, 4, 16, 64, 256), (1, 8, 32)
 SAME = 1e-9  # of the largest number: sums in another order, by far; another result is further off
 LEAST = 1e-3  # seconds of a measurement
 
 
-def variants_of(kernel: Declaration, extents: list[int]) -> list[dict]:
-    """Arguments of `bind` to try; the first is what the kernel has without any."""
-    if isinstance(kernel.items, Tiles):
-        return [{}, *[{"tile": tile} for tile in kernel.items.candidates(extents)]]
+def variants_of(kernel: Declaration, extents: list[int]) -> list[Sizes]:
+    """Sizes to try; the first are the declared ones."""
+    if isinstance(kernel.items, TileItems):
+        return [AS_DECLARED, *[Sizes(tile=tile) for tile in kernel.items.candidates(extents)]]
 
     refuse(not kernel.items.has_teams, f"team kernel '{kernel.name}': a {kernel.items.kind} has nothing to search for.")
     refuse(
@@ -29,7 +30,7 @@ def variants_of(kernel: Declaration, extents: list[int]) -> list[dict]:
         f"team kernel '{kernel.name}': its team is declared, since results depend on it; 'auto' leaves it open.",
     )
     shapes = [(team, lanes) for team, lanes in itertools.product(MEMBERS, LANES) if 32 <= team * lanes <= MOST_THREADS]
-    return [{}, *[{"team": f"auto {team}", "vector": lanes} for team, lanes in shapes]]
+    return [AS_DECLARED, *[Sizes(f"auto {team}", lanes) for team, lanes in shapes]]
 
 
 class Search:
@@ -46,7 +47,7 @@ class Search:
         self.default()
         self._wanted = self._values()
 
-    def run(self, variants: list[dict], rounds: int, told=None) -> list[tune.Outcome]:
+    def run(self, variants: list[Sizes], rounds: int, told=None) -> list[tune.Outcome]:
         """The fastest first; see engine.tune.search."""
         once = max(tune.seconds(self.backend, self.default), 1e-7)
         often = max(1, min(1000, int(LEAST / once)))
@@ -57,10 +58,10 @@ class Search:
         finally:
             self._restore()
 
-    def _prepare(self, variant: dict):
-        return self.bind(dict(self.arrays), self.backend, **self.more, **variant), {}
+    def _prepare(self, variant: Sizes):
+        return self.bind(dict(self.arrays), self.backend, variant, **self.more), {}
 
-    def _verify(self, variant: dict, run) -> float:
+    def _verify(self, variant: Sizes, run) -> float:
         """The largest difference from the default's results. Raises FrameError."""
         self._restore()
         run()

@@ -16,3 +16,81 @@ template <class M, class I> POINT_FN void weighted(const M &m, const I i) {
         m.weight(m.bin(k)) += m.w(k);
     });
 }
+
+// whole numbers and indices in formulas and conditions
+template <class M, class I, class COUNT, class SUM>
+POINT_FN void whole_formulas(const M &m, const I i, COUNT &count, SUM &sum) {
+    const auto k = m.k(i);
+    m.quotient(i) = k / 3 + i / 7 + 1000 / (i + 1);
+    m.rest(i) = k % 5 - i % 4;
+    m.bits(i) = ((k & 12) | (i << 2)) ^ (k >> 1);
+    m.k(i) += 10;
+    m.k(i) = m.k(i) * 2 + i;
+    m.turns(i)++, --m.turns(i), m.turns(i) |= 6, m.turns(i) &= 3;
+    m.x(i) /= 2.0;
+    m.x(i) = select(i % 2 == 0, m.x(i) + 1.0, m.A(i / m.n2, i % m.n2));
+    count += k == 3 || k != k, count += i >= m.n - 2;
+    sum += m.x(i) > 4.0; // how many
+}
+
+// targets of four bytes, of one
+template <class Range, class M, class F> POINT_FN void of_small_targets(const Range &range, const M &m, const F &put) {
+    int sum, most, least, bits;
+    float highest;
+    bool all, any;
+    Located<int> first;
+    Extremes<int> both;
+    reduce(range, [&](auto i, auto &s) { s += m.k(i); }, sum);
+    reduce(range, [&](auto i, auto &s) { s.join(m.k(i)); }, most, Max());
+    reduce(range, [&](auto i, auto &s) { s.join(m.k(i)); }, least, Min());
+    reduce(range, [&](auto i, auto &s) { s |= m.k(i); }, bits, BitOr());
+    reduce(range, [&](auto i, auto &s) { s.join(m.x(i)); }, highest, Max());
+    reduce(range, [&](auto i, auto &s) { s &= m.k(i) > -7; }, all, AllOf());
+    reduce(range, [&](auto i, auto &s) { s |= m.x(i) > 50.0; }, any, AnyOf());
+    reduce(range, [&](auto i, auto &s) { s.join(m.k(i), i); }, first, MinLoc());
+    reduce(range, [&](auto i, auto &s) { s.join(m.k(i)); }, both, MinMax());
+    const long found[] = {sum, most, least, bits, long(highest), all, any, first.at, both.least, both.most};
+    for (int k = 0; k < 10; ++k) put(k, found[k]);
+}
+
+template <class M, class Team> POINT_FN void small_targets(const M &m, const Team &team) {
+    const auto over = [&](int level, const auto &range) {
+        of_small_targets(range, m, [&](int k, long x) { single_per_team(team, [&] { m.out(level, k) = x; }); });
+    };
+    over(0, team.each(m.n));
+    over(1, team.vector(m.n));
+    over(2, team.member().vector(m.n));
+    bool told = false;
+    single_per_team(team, [](bool &x) { x = true; }, told);
+    m.told(team.rank()) = told;
+}
+
+// variables with the values of elements from before a change, of arrays and of scratch
+template <class M, class I> POINT_FN void swapped(const M &m, const I i) {
+    const auto x = m.x(i);
+    const auto k = m.k(i);
+    m.x(i) = m.z(i) = m.y(i);
+    m.y(i) = x;
+    m.k(i) += 1;
+    m.before(i) = k;
+}
+
+template <class M, class Team> POINT_FN void turned_in_scratch(const M &m, const Team &team) {
+    const auto s = team.scratch(m.s);
+    const long first = team.rank(), size = team.size();
+    for (long i = first; i < m.n; i += size) s(i) = m.x(i);
+    team.barrier();
+    auto told = s((first + 1) % m.n);
+    team.barrier();
+    s(first) = -1.0;
+    told += 0.5;
+    m.y(first) = told;
+    team.barrier();
+    team.for_vector(m.n, [&](auto i) {
+        const auto old = s(i);
+        s(i) = m.x(i);
+        m.z(i) = old;
+        s(i)++, s(i) /= 2.0;
+        m.x(i) = s(i);
+    });
+}

@@ -256,6 +256,24 @@ template <class M, class I, class S, class Q> POINT_FN void counted(const M &, c
 // the same of up to six indices, as digits of a number
 template <class M, class... I> POINT_FN void met_in_tiles(const M &m, const I... i) { m.seen(i...) += 1; }
 
+// each element of up to six indices
+template <class M, class... I> POINT_FN void once(const M &m, const I... i) { m.seen(i...) += 1.0; }
+// where the pack of an index begins; on a device it is alone
+POINT_FN double begin_of(long i) { return double(i); }
+template <class I> POINT_FN double begin_of(const I &i) { return double(i.first); }
+template <class M, class I> POINT_FN void packs_open(const M &m, const I i) { m.at(i) = begin_of(i); }
+template <class M, class I, class S> POINT_FN void packs_summed(const M &m, const I i, S &count) {
+    m.at(i) = begin_of(i), count++;
+}
+
+// the sum of a row for each pair of indices
+template <class M, class I, class J, class S> POINT_FN void rows_of_pairs(const M &m, const I i, const J j, S &sum) {
+    Real<decltype(i + j)> row(0.0);
+    for (long k = 0; k < m.V; ++k) row += m.A(i, j, k);
+    m.out(i, j) = row;
+    sum += row;
+}
+
 // ---- atomics
 // every operation on one element; what came before and behind, summed up
 template <class V, class T> POINT_FN void every_operation(const V &v, T x, long k) {

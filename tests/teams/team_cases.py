@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hosts import ROOT
 
-from kernels import get_backend, team_kernel
+from kernels import League, Range, get_backend, team_kernel
 from kernels.engine import backend as backends
 from kernels.engine.backend import cuda
 
@@ -36,13 +36,18 @@ def is_stand_in(be):
     return getattr(be.arrays, "__version__", "") == "stand-in"
 
 
-def on(be, **arrays):
-    """The same arrays where the backend works."""
-    return {name: be.from_host(np.ascontiguousarray(a), a.dtype) for name, a in arrays.items()}
+def on(be, left=False, /, **arrays):
+    """The same arrays where the backend works. left: with their first index the fastest."""
+    there = {}
+    for name, array in arrays.items():
+        flat = np.ascontiguousarray(array.T if left else array)
+        copy = be.from_host(flat, flat.dtype)
+        there[name] = copy.T if left else copy
+    return there
 
 
-def kernel(name, **more):
-    return team_kernel(name, **{"header": HEADER, **more})
+def kernel(name, over, header=HEADER, **more):
+    return team_kernel(name, over, header=header, **more)
 
 
 # members x lanes: parts of warps, whole ones, several, and a last one that is not whole
@@ -50,41 +55,34 @@ TEAMS = [(1, 1), (3, 1), (1, 8), (3, 16), (8, 4), (1, 32), (33, 1), (40, 2), (5,
 LEVELS = [
     kernel(
         f"levels_{team}x{vector}",
+        League("E", team=team, vector=vector),
         body="levels",
         arrays="v(E,n) out(E,5) prefix(E,n) twice(E,n)",
         writes="out prefix twice",
-        sums="total squares",
-        league="E",
-        team=team,
-        vector=vector,
+        results="total squares",
     )
     for team, vector in TEAMS
 ]
 NEAR = {
     name: kernel(
         f"shifted_{name}",
+        League("1", team=32 if name == "narrow" else 64, scratch={"team 0": "s(n)"}),
         body="shifted_without" if name == "without" else "shifted_with",
         arrays="v(n) out(n)",
         writes="out",
-        league="1",
-        scratch={"team 0": "s(n)"},
-        team=32 if name == "narrow" else 64,
     )
     for name in ("with", "without", "narrow")
 }
-ONE_WRITES = kernel("one_writes", arrays="out(E,n)", writes="out", league="E", scratch={"team 0": "s(1)"}, team=64)
-ASTRAY = kernel("astray", arrays="out(1)", writes="out", league="1", team=64)
+ONE_WRITES = kernel("one_writes", League("E", team=64, scratch={"team 0": "s(1)"}), arrays="out(E,n)", writes="out")
+ASTRAY = kernel("astray", League("1", team=64), arrays="out(1)", writes="out")
 PARTS = {
     body: kernel(
-        body, arrays="v(n) out(P,n)", writes="out", league="1", scratch={"team 0": "s(P,n)"}, team=16, vector=8
+        body, League("1", team=16, vector=8, scratch={"team 0": "s(P,n)"}), arrays="v(n) out(P,n)", writes="out"
     )
     for body in ("two_parts", "four_parts", "parts_without")
 }
 ATOMICS = kernel(
-    "atomics",
-    arrays="real(3) whole(4):whole taken(n):whole bins(n)",
-    writes="real whole taken bins",
-    range="n",
+    "atomics", Range("n"), arrays="real(3) whole(4):whole taken(n):whole bins(n)", writes="real whole taken bins"
 )
-POOL = kernel("pool", arrays="id(n):whole", writes="id", range="n", tokens={"ids": None})
-FLAT = kernel("flat_sum", arrays="v(n)", numbers="factor:real", sums="total", range="n")
+POOL = kernel("pool", Range("n"), arrays="id(n):whole", writes="id", tokens={"ids": None})
+FLAT = kernel("flat_sum", Range("n"), arrays="v(n)", numbers="factor:real", results="total")

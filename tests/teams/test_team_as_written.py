@@ -6,25 +6,23 @@ import numpy as np
 import pytest
 from team_cases import kernel, on
 
-from kernels import get_backend
+from kernels import League, MDRange, Range, Sizes, get_backend
 
 HEADER = pathlib.Path(__file__).with_name("as_written.h")
 
 
-def written(name, **more):
-    return kernel(name, header=HEADER, **more)
+def written(name, over, **more):
+    return kernel(name, over, header=HEADER, **more)
 
 
 # ---- the place of the least value
 LEAST = {
     (order, mark): written(
         f"least_{order.replace(' ', '_')}{mark.replace(':', '_')}",
+        MDRange("I J K L", order=order),
         body="least_of_four",
         arrays=f"v(I,J,K,L){mark}",
-        sums=f"sum{mark}",
-        reduces=f"least:minloc{mark}",
-        extents="I J K L",
-        order=order,
+        results=f"sum{mark} least:minloc{mark}",
     )
     for order in ("right", "left", "left right", "right left")
     for mark in ("", ":whole")
@@ -53,10 +51,10 @@ def test_the_place_of_the_least_of_four_indices(be, order, mark):
 WEIGHTED = {
     kind: written(
         f"weighted_{kind}",
+        Range("n"),
         body="weighted",
         arrays=f"bin(n):{kind} w(n) count(bins):{kind}:scatter weight(bins):scatter",
         writes="count weight",
-        range="n",
     )
     for kind in ("int32", "whole")
 }
@@ -74,3 +72,91 @@ def test_a_histogram_by_scattered_arrays(kind, threads):
             WEIGHTED[kind].run({"bin": bin_, "w": w, "count": count, "weight": weight}, backend, quick=True)
             np.testing.assert_array_equal(count, np.bincount(bin_, minlength=bins))
             np.testing.assert_array_equal(weight, np.bincount(bin_, w, minlength=bins))
+
+
+# ---- whole numbers in formulas and conditions
+FORMULAS = written(
+    "whole_formulas",
+    Range("n"),
+    arrays="k(n):int32 turns(n):whole quotient(n):whole rest(n):whole bits(n):whole x(n) A(n1,n2)",
+    writes="k turns quotient rest bits x",
+    results="count:whole sum",
+)
+
+
+@pytest.mark.parametrize("n2", [1, 5, 16])
+def test_whole_numbers_in_formulas(be, n2):
+    """Quotients, rests, bits, comparisons of indices and of what is read at them, against NumPy's; C rounds towards 0.
+    The last pack has lanes beyond the end, where a division by i + 1 might be one by zero."""
+    n1 = 7
+    n = n1 * n2
+    rng, i = np.random.default_rng(n), np.arange(n)
+    k, x, A = rng.integers(-9, 9, n).astype(np.int32), rng.integers(0, 9, n) * 1.0, rng.integers(0, 9, (n1, n2)) * 1.0
+    whole = {name: np.zeros(n, np.int64) for name in ("turns", "quotient", "rest", "bits")}
+    arrays = on(be, k=k.copy(), x=x.copy(), A=A, **whole)
+    got = FORMULAS.run(arrays, be, quick=True)
+
+    found = {name: be.to_host(array) for name, array in arrays.items()}
+    wide = k.astype(np.int64)
+    np.testing.assert_array_equal(found["quotient"], np.trunc(wide / 3) + i // 7 + 1000 // (i + 1))
+    np.testing.assert_array_equal(found["rest"], np.fmod(wide, 5) - i % 4)
+    np.testing.assert_array_equal(found["bits"], ((wide & 12) | (i << 2)) ^ (wide >> 1))
+    np.testing.assert_array_equal(found["k"], (k + 10) * 2 + i)
+    np.testing.assert_array_equal(found["turns"], np.full(n, 2))
+    new = np.where(i % 2 == 0, x / 2 + 1, A.ravel())
+    np.testing.assert_array_equal(found["x"], new)
+    assert got == {"count": (k == 3).sum() + min(n, 2), "sum": (new > 4).sum()}
+
+
+# ---- targets of four bytes, of one
+SMALL = written(
+    "small_targets",
+    League("1", team=1),
+    arrays="k(n):int32 x(n) out(3,10):whole told(members):whole",
+    writes="out told",
+)
+
+
+@pytest.mark.parametrize("team, vector", [(1, 1), (3, 8), (33, 2)])
+def test_targets_of_four_bytes_and_of_one(be, team, vector):
+    """`int`, `float` and `bool` variables, with the neutral elements of their own types."""
+    for n in (1, 5, 101):
+        k = np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
+        arrays = on(be, k=k, x=k * 10.0, out=np.zeros((3, 10), np.int64), told=np.zeros(team, np.int64))
+        SMALL.run(arrays, be, Sizes(team, vector), quick=True)
+        most, least = k.max(), k.min()
+        bits = np.bitwise_or.reduce(k)
+        wanted = [k.sum(), most, least, bits, most * 10, (k > -7).all(), (k > 5).any(), k.argmin(), least, most]
+        np.testing.assert_array_equal(be.to_host(arrays["out"]), [wanted] * 3)
+        np.testing.assert_array_equal(be.to_host(arrays["told"]), np.ones(team))
+
+
+# ---- variables
+SWAPPED = written("swapped", Range("n"), arrays="x(n) y(n) z(n) k(n):int32 before(n):whole", writes="x y z k before")
+TURNED = written(
+    "turned_in_scratch",
+    League("1", team=16, scratch={"team 0": "s(n)"}),
+    arrays="x(n) y(n) z(n)",
+    writes="x y z",
+)
+
+
+def test_a_variable_has_the_value_from_before(be):
+    n = 21
+    x, y, k = np.arange(n) + 1.0, np.arange(n) + 100.0, np.arange(n, dtype=np.int32)
+    arrays = on(be, x=x.copy(), y=y.copy(), z=np.zeros(n), k=k.copy(), before=np.zeros(n, np.int64))
+    SWAPPED.run(arrays, be, quick=True)
+    for name, wanted in dict(x=y, y=x, z=y, k=k + 1, before=k).items():
+        np.testing.assert_array_equal(be.to_host(arrays[name]), wanted, err_msg=name)
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_variable_has_the_value_of_scratch_from_before(be, check):
+    """With several members and check mode, too: the read is where the variable is written, ahead of the barrier."""
+    if check and be.style != "packs":
+        pytest.skip("check mode is for a CPU")
+    x = np.arange(16) + 1.0
+    arrays = on(be, x=x.copy(), y=np.zeros(16), z=np.zeros(16))
+    TURNED.run(arrays, be, check=check, quick=True)
+    for name, wanted in dict(y=np.roll(x, -1) + 0.5, z=np.full(16, -1.0), x=(x + 1) / 2).items():
+        np.testing.assert_array_equal(be.to_host(arrays[name]), wanted, err_msg=name)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from team_cases import JOINS, kernel, on
 
-from kernels import get_backend
+from kernels import Range, get_backend
 
 ALL = kernel(
     "all_atomics",
+    Range("n"),
     header=JOINS,
     arrays="real(r):real64 narrow(r):real32 whole(r):whole integer(r):int32 packed(n)",
     writes="real narrow whole integer packed",
-    range="n",
 )
 
 
@@ -46,9 +46,9 @@ def test_every_atomic(be):
 
 SCATTERED = kernel(
     "scattered",
+    Range("n"),
     header=JOINS,
     arrays="bin(n):int32 v(n) count(bins):whole:scatter weight(bins,2):left:scatter own(n):scatter",
-    range="n",
 )
 
 

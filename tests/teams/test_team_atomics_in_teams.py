@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from team_cases import kernel, on
 
-from kernels import get_backend
+from kernels import League, Sizes, get_backend
 
 HEADER = pathlib.Path(__file__).with_name("atomics_in_teams.h")
 E, N, BINS, TEAM = 23, 700, 11, 64
 INPUT = "v(E,n):whole counts(bins):whole"
 
 
-def bodies(name, arrays=INPUT, writes="counts", **more):
-    return kernel(name, header=HEADER, arrays=arrays, writes=writes, league="E", **{"team": f"auto {TEAM}", **more})
+def bodies(name, arrays=INPUT, writes="counts", team=f"auto {TEAM}", scratch=None, **more):
+    return kernel(name, League("E", team, scratch=scratch), header=HEADER, arrays=arrays, writes=writes, **more)
 
 
 OWN = {"team 0": "own(bins):whole"}
@@ -51,7 +51,7 @@ def test_atomics_of_a_function_that_is_not_inlined():
     """Each member comes to them, though the probe of the body does not see them."""
     out_of_line = HEADER.with_name("out_of_line.h")
     body = kernel(
-        "each_calls", header=out_of_line, arrays="counts(1):whole", writes="counts", league="3", team=f"auto {TEAM}"
+        "each_calls", League("3", team=f"auto {TEAM}"), header=out_of_line, arrays="counts(1):whole", writes="counts"
     )
     counts = np.zeros(1, np.int64)
     run = body.bind({"counts": counts}, get_backend("cpu"), quick=True)
@@ -116,6 +116,6 @@ def test_a_team_of_one_that_is_open():
     """`auto 1`: its only member does everything once."""
     counts = np.zeros(BINS, np.int64)
     arrays = {"counts": counts, "v": np.ones((E, N), np.int64)}
-    run = BY_EACH["each_adds"].bind(arrays, "cpu", team="auto 1", quick=True)
+    run = BY_EACH["each_adds"].bind(arrays, "cpu", Sizes(team="auto 1"), quick=True)
     run()
     assert counts[0] == E and run.members == 1

@@ -4,25 +4,24 @@ import numpy as np
 import pytest
 from team_cases import JOINS, kernel, on
 
-from kernels import ArgumentError, BackendError
+from kernels import ArgumentError, BackendError, League, MDRange, Range
 
 V = "v(n) out(n)"
-TOO_FAR = kernel("one_too_far", header=JOINS, arrays=V, writes="out", range="n")
-JUST_RIGHT = kernel("one_less", header=JOINS, body="one_too_far", arrays=V, writes="out", range="n-1")
+TOO_FAR = kernel("one_too_far", Range("n"), header=JOINS, arrays=V, writes="out")
+JUST_RIGHT = kernel("one_less", Range("n-1"), header=JOINS, body="one_too_far", arrays=V, writes="out")
 LEFT_OF_ALL = {
     layout: kernel(
         f"left_of_all_{layout}",
+        MDRange("I J", order=layout),
         header=JOINS,
         body="left_of_all",
         arrays=f"v(I,J){mark} out(I,J){mark}",
         writes="out",
-        extents="I J",
-        order=layout,
     )
     for layout, mark in (("right", ""), ("left", ":left"))
 }
-SMALL_SCRATCH = kernel("small_scratch", header=JOINS, arrays="v(n)", league="2", scratch={"team 0": "s(n-1)"}, team=4)
-SMALL_OWN = kernel("small_own", header=JOINS, arrays="v(n)", league="2", scratch={"member 1": "own(5)"}, team=4)
+SMALL_SCRATCH = kernel("small_scratch", League("2", team=4, scratch={"team 0": "s(n-1)"}), header=JOINS, arrays="v(n)")
+SMALL_OWN = kernel("small_own", League("2", team=4, scratch={"member 1": "own(5)"}), header=JOINS, arrays="v(n)")
 
 
 @pytest.mark.parametrize("n", [1, 3, 64, 1001])

@@ -98,7 +98,7 @@ def test_sources_compile_for_a_device(name):
 
     folder = HEADER.parent if name in BODIES else EXERCISES
     declared = [k for k in kernels.registry.team_kernels.values() if k.header == folder / f"{name}.h"]
-    declared = [k.sized([1000] * len(k.items.extents), True) for k in declared]
+    declared = [k.sized([1000] * len(k.items.extents), True, lambda _: 1000) for k in declared]
     path = MACHINE_CODE(render(declared, THREADS, np.float64), "sm_90")
     found = json.loads(cache.report(path))
     assert set(found) == {f"run_{k.name}" for k in declared} != set()

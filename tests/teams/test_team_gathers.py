@@ -6,39 +6,37 @@ import numpy as np
 import pytest
 from team_cases import kernel, on
 
-from kernels import BackendError
+from kernels import BackendError, League, Range
 
 HEADER = pathlib.Path(__file__).with_name("gathers.h")
 GATHERED = {
     kind: kernel(
         f"gathered_{kind}",
+        Range("n"),
         header=HEADER,
         body="gathered",
         arrays=f"k(n):{kind} x(n) A(n,n) once(n) across(n) moved(n) position(n):whole",
         writes="once across moved position",
         numbers="first",
-        range="n",
     )
     for kind in ("whole", "int32")
 }
 TALLIED = kernel(
     "tallied",
+    Range("n"),
     header=HEADER,
     arrays="k(n):whole w(n) count(bins):whole sums(bins):scatter",
     writes="count sums",
-    range="n",
 )
 MATRIX = "rows(N+1):whole columns(entries):whole values(entries) x(M) y(N)"
-SPARSE = kernel("sparse", header=HEADER, arrays=MATRIX, writes="y", sums="total:whole", league="N", team="auto 32")
+SPARSE = kernel("sparse", League("N", team="auto 32"), header=HEADER, arrays=MATRIX, writes="y", results="total:whole")
 SPARSE_ROWS = kernel(
     "sparse_rows",
+    League("(N + share - 1) // share", team="auto 8", vector=4),
     header=HEADER,
     arrays=MATRIX,
     writes="y",
     numbers="share",
-    league="(N + share - 1) // share",
-    team="auto 8",
-    vector=4,
 )
 
 

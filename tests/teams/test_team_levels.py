@@ -7,7 +7,7 @@ import pytest
 from team_cases import ASTRAY, ATOMICS, EPS, FLAT, LEVELS, NEAR, ONE_WRITES, PARTS, POOL, TEAMS, kernel, on, on_stand_in
 
 import kernels
-from kernels import ArgumentError, UniqueToken, get_backend
+from kernels import ArgumentError, Range, UniqueToken, get_backend
 
 
 @pytest.mark.parametrize("body, parts", [("two_parts", 2), ("four_parts", 4)])
@@ -199,7 +199,7 @@ def test_a_missing_barrier_in_exercise_9(stand_in):
 
 def test_a_token_of_all_kernels(be):
     """Kernels that declare it as shared have one pool; another size is refused."""
-    more = dict(body="pool", arrays="id(n):whole", writes="id", range="n")
+    more = dict(body="pool", arrays="id(n):whole", writes="id", over=Range("n"))
     one, two, three = [
         kernel(f"pool_{name}", tokens={"ids": text}, **more)
         for name, text in (("one", "shared 70000"), ("two", "shared 7*10000"), ("three", "shared 8"))

@@ -9,22 +9,21 @@ import pytest
 from hosts import ROOT
 from team_cases import ASTRAY, HEADER, JOINS, NEAR, ONE_WRITES, kernel, on
 
-from kernels import BackendError, get_backend
+from kernels import BackendError, League, get_backend
 
 MEMBERS = {
     team: kernel(
         f"members_{team}",
+        League("E", team=team),
         header=JOINS,
         body="members",
         arrays=f"rank(E,{team}):whole kept(E,{team}):whole told(E,{team}):whole counted(E,{team})",
         writes="rank kept told counted",
-        sums="total:whole",
-        league="E",
-        team=team,
+        results="total:whole",
     )
     for team in (1, 7, 64)
 }
-LARGE = kernel("large_team", header=JOINS, body="cannot_tell", arrays="v(E,n)", sums="total", league="E", team=1024)
+LARGE = kernel("large_team", League("E", team=1024), header=JOINS, body="cannot_tell", arrays="v(E,n)", results="total")
 
 
 @pytest.mark.parametrize("team", MEMBERS)
@@ -50,13 +49,13 @@ def test_a_team_of_1024(be):
 
 
 def chosen(body, **more):
-    return kernel(f"chosen_{body}", header=JOINS, body=body, league="E", team="auto 48", **more)
+    return kernel(f"chosen_{body}", League("E", team="auto 48"), header=JOINS, body=body, **more)
 
 
-CANNOT = chosen("cannot_tell", arrays="v(E,n)", sums="total")
-BY_RESULT = chosen("tells_by_result", numbers="E", sums="total:whole")
+CANNOT = chosen("cannot_tell", arrays="v(E,n)", results="total")
+BY_RESULT = chosen("tells_by_result", numbers="E", results="total:whole")
 BY_SIZE = chosen("tells_by_size", arrays="out(E)", writes="out")
-WRITES = chosen("tells_and_writes", arrays="out(E)", writes="out", sums="total:whole")
+WRITES = chosen("tells_and_writes", arrays="out(E)", writes="out", results="total:whole")
 
 
 def test_a_cpu_chooses_one_member_where_nothing_tells(be):
@@ -89,13 +88,13 @@ def test_a_body_that_cannot_begin_again_is_told():
 
 # ---- barriers
 WRONG = {
-    body: kernel(body, header=JOINS, arrays="out(E)", writes="out", league="E", team=16)
+    body: kernel(body, League("E", team=16), header=JOINS, arrays="out(E)", writes="out")
     for body in ("half_waits", "waits_apart")
 }
 
 
 LEFT_OVER = kernel(
-    "left_over", header=JOINS, arrays="out(E)", writes="out", league="E", team=4, scratch={"team 0": "s(1)"}
+    "left_over", League("E", team=4, scratch={"team 0": "s(1)"}), header=JOINS, arrays="out(E)", writes="out"
 )
 
 

@@ -4,21 +4,20 @@ import numpy as np
 import pytest
 from team_cases import JOINS, is_stand_in, kernel, on
 
-from kernels import BackendError, get_backend
+from kernels import BackendError, League, Range, get_backend
 
 MEETS = kernel(
     "meets",
+    League("1", team=32),
     header=JOINS,
     arrays="here(2):whole met(2):whole",
     writes="here met",
     numbers="own patience",
-    league="1",
-    team=32,
     source="not reproducible: atomics",
 )
-IN_ORDER = kernel("in_order", header=JOINS, arrays="x(n)", writes="x", numbers="factor:real", range="n")
+IN_ORDER = kernel("in_order", Range("n"), header=JOINS, arrays="x(n)", writes="x", numbers="factor:real")
 HALF_WAITS = kernel(
-    "half_waits_queued", header=JOINS, body="half_waits", arrays="out(E)", writes="out", league="E", team=8
+    "half_waits_queued", League("E", team=8), header=JOINS, body="half_waits", arrays="out(E)", writes="out"
 )
 PATIENCE = 2_000_000_000  # turns of a loop, some seconds
 

@@ -7,31 +7,33 @@ import numpy as np
 import pytest
 from team_cases import JOINS, NEAR, is_stand_in, kernel, on
 
-from kernels import ArgumentError, get_backend
-from kernels.teams.items import inverse_of, items_of
+from kernels import ArgumentError, MDRange, Range, Sizes, get_backend
+from kernels.teams.items import inverse_of
 from kernels.teams.layouts import layouts_of
 from kernels.teams.words import arrays_of
 
 MET = kernel(
     "met",
+    Range("first:behind"),
     header=JOINS,
     arrays="seen(n):whole",
     writes="seen",
     numbers="first behind",
-    sums="total:whole",
-    range="first:behind",
+    results="total:whole",
 )
 NAMES = "I J K L M N"
 TILED = {
     (rank, order): kernel(
         f"met_in_{rank}_{order.replace(' ', '_')}",
+        MDRange(
+            " ".join([f"1:{name}-1" if name == "J" else name for name in NAMES.split()[:rank]]),
+            tile=None if rank != 3 else (2, 3, 8),
+            order=order,
+        ),
         header=JOINS,
         body="met_in_tiles",
         arrays=f"seen({','.join(NAMES.split()[:rank])}):whole",
         writes="seen",
-        extents=" ".join([f"1:{name}-1" if name == "J" else name for name in NAMES.split()[:rank]]),
-        order=order,
-        tile=None if rank != 3 else (2, 3, 8),
     )
     for rank, order in [(r, o) for r in (1, 2, 4, 6) for o in ("right", "left")]
     + [(3, "left right"), (3, "right left")]
@@ -44,7 +46,7 @@ def test_a_range_from_first_to_below_behind(be, chunk):
     n = 5000
     for first, behind in ((0, n), (1, n - 1), (17, 18), (4090, 4099), (9, 9)):
         arrays = on(be, seen=np.zeros(n, np.int64))
-        run = MET.bind(arrays, be, chunk=chunk, quick=True, first=first, behind=behind)
+        run = MET.bind(arrays, be, Sizes(chunk=chunk), quick=True, first=first, behind=behind)
         run()
         wanted = np.zeros(n)
         wanted[first:behind] = 1
@@ -54,15 +56,15 @@ def test_a_range_from_first_to_below_behind(be, chunk):
 
 BELOW_ZERO = kernel(
     "below_zero",
+    Range("-halo:n+halo"),
     header=JOINS,
     arrays="u(n+2*halo)",
     writes="u",
     numbers="n halo",
-    sums="sum:whole",
-    range="-halo:n+halo",
+    results="sum:whole",
 )
 BELOW_ZERO_IN_TILES = kernel(
-    "below_zero_in_tiles", header=JOINS, arrays="u(I+3,J+2)", writes="u", numbers="I J", extents="-3:I -(2):J"
+    "below_zero_in_tiles", MDRange("-3:I -(2):J"), header=JOINS, arrays="u(I+3,J+2)", writes="u", numbers="I J"
 )
 
 
@@ -109,13 +111,13 @@ def test_many_tiles_on_a_cpu(rank, order):
         wanted[:, [0, -1]] = 0
     for tile in (None, *tiles.get(rank, [])):
         seen = np.zeros(MANY[rank], np.int64)
-        TILED[rank, order].run({"seen": seen}, get_backend("cpu", threads=2), tile=tile, quick=True)
+        TILED[rank, order].run({"seen": seen}, get_backend("cpu", threads=2), Sizes(tile=tile), quick=True)
         np.testing.assert_array_equal(seen, wanted)
 
 
 def tiles_over(arrays, extents="I J", order=None, tile=None):
     """Tiles of a declaration."""
-    return items_of("a test", tuple(arrays_of("a test", arrays)), None, None, None, extents, tile, order)
+    return MDRange(extents, tile, order).items("a test", tuple(arrays_of("a test", arrays)))
 
 
 def test_orders_of_tiles_follow_the_arrays():
@@ -164,10 +166,10 @@ def test_tiles_have_no_more_rows_than_a_core_follows():
 def test_a_tile_of_the_call(be):
     for tile in ((1, 32), (16, 4), None):
         arrays = on(be, seen=np.zeros((20, 50), np.int64))
-        TILED[2, "right"].run(arrays, be, tile=tile, quick=True)
+        TILED[2, "right"].run(arrays, be, Sizes(tile=tile), quick=True)
         assert be.to_host(arrays["seen"])[:, 1:-1].min() == 1 == be.to_host(arrays["seen"]).max()
     with pytest.raises(ArgumentError, match=r"tile .8,. for 2 extents"):
-        TILED[2, "right"].bind({"seen": np.zeros((3, 3), np.int64)}, "cpu", tile=(8,))
+        TILED[2, "right"].bind({"seen": np.zeros((3, 3), np.int64)}, "cpu", Sizes(tile=(8,)))
 
 
 EXTENTS = [list(extents) for extents in itertools.product((1, 5, 40, 300, 1000), repeat=3)]
@@ -179,8 +181,8 @@ def test_blocks_of_a_device_lie_along_the_arrays(layout, order):
     whole warps. At most a quarter of the threads is beyond the range. No declared order changes that."""
     for extents in EXTENTS:
         tiles = tiles_over(f"A(I,J,K){layout}", "I J K")
-        tile = tiles.sized(extents, True).tile
-        assert tile == tiles_over(f"A(I,J,K){layout}", "I J K", "left").sized(extents, True).tile
+        tile = tiles.sized(extents, True, int).tile
+        assert tile == tiles_over(f"A(I,J,K){layout}", "I J K", "left").sized(extents, True, int).tile
         assert min(128, np.prod(extents)) <= np.prod(tile) <= 256
 
         longest = next((d for d in order if extents[d] > 1), order[0])
@@ -201,10 +203,12 @@ def test_blocks_with_few_threads_beyond_a_row():
         (8000, (1, 256)),
         (40, (6, 40)),
     ):
-        assert tiles_over("A(I,J)").sized([6000, extent], True).tile == wanted
+        assert tiles_over("A(I,J)").sized([6000, extent], True, int).tile == wanted
 
 
-EMPTY = kernel("met_nowhere", header=JOINS, body="met_in_tiles", arrays="seen(I,J):whole", writes="seen", extents="I J")
+EMPTY = kernel(
+    "met_nowhere", MDRange("I J"), header=JOINS, body="met_in_tiles", arrays="seen(I,J):whole", writes="seen"
+)
 
 
 @pytest.mark.parametrize("extents", [(0, 0), (0, 50), (5, 0)])
@@ -219,17 +223,147 @@ def test_tiles_of_arrays_across_each_other_have_lines_of_both():
     """As many indices along the fastest one of each, if there are."""
     for extents in EXTENTS:
         for in_blocks, sides in ((True, (32, 8)), (False, (32, 32))):
-            tiles = tiles_over("A(I,J,K) B(I,J,K):left", "I J K").sized(extents, in_blocks)
+            tiles = tiles_over("A(I,J,K) B(I,J,K):left", "I J K").sized(extents, in_blocks, int)
             first, _, last = tiles.tile
             assert first >= min(sides[0], extents[0]) and last >= min(sides[1], extents[2])
             assert np.prod(tiles.tile) <= np.prod(sides)
-    assert tiles_over("A(I,J,K) B(J,K,I) C(K,I,J)", "I J K").sized([100] * 3, True).tile == (4, 4, 16)
+    assert tiles_over("A(I,J,K) B(J,K,I) C(K,I,J)", "I J K").sized([100] * 3, True, int).tile == (4, 4, 16)
+
+
+# ---- packs and lines of memory
+def placed(shape, offset, order="C"):
+    """An array of NaN that begins `offset` numbers behind a line of memory."""
+    room = np.full(int(np.prod(shape)) + 16, np.nan)
+    first = -room.ctypes.data // 8 % 8 + offset
+    array = room[first : first + int(np.prod(shape))]
+    return array.reshape(shape) if order == "C" else array.reshape(shape[::-1]).T
+
+
+ALL_ONCE = {
+    "range": kernel("once", Range("n-3:n"), header=JOINS, body="once", arrays="seen(n)", writes="seen"),
+    "from 5": kernel("once_from_5", Range("5:n"), header=JOINS, body="once", arrays="seen(n)", writes="seen"),
+    "tiles": kernel("once_in_tiles", MDRange("I 2:J"), header=JOINS, body="once", arrays="seen(I,J)", writes="seen"),
+    "left": kernel(
+        "once_left", MDRange("1:I J K"), header=JOINS, body="once", arrays="seen(I,J,K):left", writes="seen"
+    ),
+}
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 7])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_index_once_wherever_an_array_begins(offset, threads):
+    """Packs begin at lines of memory. Rows of 8 n numbers lie alike, other rows do not."""
+    backend = get_backend("cpu", threads=threads)
+    for n in (5, 8, 21, 10007):
+        for name, first in (("range", n - 3), ("from 5", 5)):
+            seen = placed((n,), offset)
+            seen[...] = 0
+            ALL_ONCE[name].run({"seen": seen}, backend, quick=True)
+            np.testing.assert_array_equal(seen, np.arange(n) >= first)
+
+    for shape in ((3, 2), (40, 24), (7, 4104), (600, 333)):
+        seen = placed(shape, offset)
+        seen[...] = 0
+        ALL_ONCE["tiles"].run({"seen": seen}, backend, quick=True)
+        np.testing.assert_array_equal(seen, np.broadcast_to(np.arange(shape[1]) >= 2, shape))
+
+    for shape in ((1, 4, 5), (24, 3, 7), (4104, 3, 2), (128, 40, 50)):
+        seen = placed(shape, offset, "F")
+        seen[...] = 0
+        ALL_ONCE["left"].run({"seen": seen}, backend, quick=True)
+        np.testing.assert_array_equal(seen, np.broadcast_to((np.arange(shape[0]) >= 1)[:, None, None], shape))
+
+
+PACKS = {
+    name: kernel(f"packs_{name}", Range("n"), header=JOINS, body=f"packs_{name}", arrays="at(n)", writes="at", **more)
+    for name, more in (("open", {}), ("summed", {"results": "count"}))
+}
+
+
+@pytest.mark.parametrize("offset", range(8))
+def test_packs_begin_at_lines_of_memory(offset):
+    """But for those of a kernel with sums, which have the same bits wherever arrays lie."""
+    n, backend = 100, get_backend("cpu", threads=1)
+    for name, kernel_ in PACKS.items():
+        at = placed((n,), offset)
+        kernel_.run({"at": at}, backend, quick=True)
+        starts, counts = np.unique(at, return_counts=True)
+        lanes = counts.max()
+        ahead = offset % lanes if name == "open" else 0
+        np.testing.assert_array_equal(starts[1:], np.arange(lanes - ahead, n, lanes))
+
+
+@pytest.mark.parametrize(
+    "arrays, sizes, fastest",
+    [
+        ("A(I,J,V) out(I,J)", dict(I=100, J=16, V=64), "I"),
+        ("A(V,J,I):left out(J,I):left", dict(I=100, J=16, V=64), "I"),
+        ("A(I,V,J)", dict(I=100, J=16, V=64), "J"),  # the row is behind the nearest index
+        ("A(I,J,V)", dict(I=100, J=16, V=3), "J"),  # a line has several neighbours
+        ("A(I,J,V)", dict(I=100, J=2, V=64), "J"),  # too short to follow
+        ("A(I,J,V)", dict(I=9, J=16, V=64), "J"),  # few indices for lanes
+        ("A(J,I,3,V)", dict(I=16, J=100, V=32), "J"),
+    ],
+)
+def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
+    """Where neighbours are a long row apart, they go along the farthest index; not on a device, nor if declared."""
+    size_of = {**sizes, "3": 3}.__getitem__
+    extents = [sizes["I"], sizes["J"]]
+    tiles = tiles_over(arrays)
+    chosen = tiles.sized(extents, False, size_of)
+    assert chosen.extents[chosen.inner[0]] == fastest
+    assert chosen.is_sized and chosen.sized([1, 1], False, size_of) is chosen
+    assert 1 <= np.prod(chosen.tile) <= 1024
+    assert not tiles.sized(extents, True, size_of).across
+    assert not tiles_over(arrays, order="right").sized(extents, False, size_of).across
+
+
+def test_tiles_of_a_cpu_in_columns_are_narrow():
+    """Where an array has long extents behind all indices, a body that goes along them uses again what the others have:
+    few indices along memory, many of the others. Not where these extents are short, nor on a device."""
+    for arrays, in_columns in (
+        ("A(I,J,V):left", True),
+        ("A(V,J,I)", True),
+        ("A(I,J,W):left", False),
+        ("A(W,V,J,I)", True),
+        ("A(V,I,J):left", False),
+        ("A(I,J):left B(I,V):left", False),
+    ):
+        tiles = tiles_over(arrays).sized([1000, 16], False, {"V": 64, "W": 3, "I": 1000, "J": 16}.__getitem__)
+        assert tiles.in_columns == in_columns, arrays
+        assert (tiles.layouts.fit(tiles.inner, tiles.in_columns).least == 64) == in_columns
+    assert not tiles_over("A(I,J,V):left").sized([1000, 16], True, lambda _: 64).in_columns
+
+
+ROWS_OF_PAIRS = {
+    mark: kernel(
+        f"rows_of_pairs{mark.replace(':', '_')}",
+        MDRange("I J"),
+        header=JOINS,
+        body="rows_of_pairs",
+        arrays=f"A(I,J,V){mark} out(I,J){mark}",
+        writes="out",
+        results="sum",
+    )
+    for mark in ("", ":left")
+}
+
+
+@pytest.mark.parametrize("mark", ROWS_OF_PAIRS)
+@pytest.mark.parametrize("shape", [(67, 5, 64), (1000, 7, 37), (70, 1, 300), (64, 300, 32), (5000, 9, 33)])
+def test_rows_of_pairs(be, mark, shape):
+    """Sums of rows, in few tiles and in many; whole numbers, so that they are exact."""
+    A = np.random.default_rng(1).integers(-9, 9, shape).astype(float)
+    arrays = on(be, mark == ":left", A=A, out=np.full(shape[:2], np.nan))
+    assert ROWS_OF_PAIRS[mark].run(arrays, be, quick=True) == {"sum": A.sum()}
+    out = be.to_host(arrays["out"].T).T if mark else be.to_host(arrays["out"])
+    np.testing.assert_array_equal(out, A.sum(2))
 
 
 def test_tiles_of_a_cpu_have_long_rows():
     for extents in EXTENTS:
         for mark, fastest in (("", 2), (":left", 0)):
-            tile = tiles_over(f"A(I,J,K){mark}", "I J K").sized(extents, False).tile
+            tile = tiles_over(f"A(I,J,K){mark}", "I J K").sized(extents, False, int).tile
             assert tile[fastest] >= min(256, extents[fastest]) and np.prod(tile) <= 1024
 
 
@@ -245,13 +379,13 @@ def test_scratch_of_the_call(be):
     """The declared scratch may be another one at the call."""
     v = np.arange(40.0)
     arrays = on(be, v=v, out=np.zeros(40))
-    NEAR["with"].run(arrays, be, scratch={"team 1": "s(2*n)"}, quick=True)
+    NEAR["with"].run(arrays, be, Sizes(scratch={"team 1": "s(2*n)"}), quick=True)
     np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(v, -1))
     with pytest.raises(ArgumentError, match="scratch is for leagues"):
-        MET.organised(scratch={"team 0": "s(3)"})
+        MET.organised(Sizes(scratch={"team 0": "s(3)"}))
 
 
-COUNTED = kernel("counted", header=JOINS, sums="count:whole", reduces="last:max:whole", numbers="n", range="n")
+COUNTED = kernel("counted", Range("n"), header=JOINS, results="count:whole last:max:whole", numbers="n")
 
 
 @pytest.mark.full

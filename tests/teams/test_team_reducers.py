@@ -7,49 +7,47 @@ import pytest
 from team_cases import JOINS, kernel, on
 
 import kernels
-from kernels import ArgumentError, get_backend
+from kernels import ArgumentError, League, MDRange, Range, get_backend
 from kernels.engine.errors import CompileError
 
 KINDS = (
-    "product:product least:min most:max both:minmax first:minloc last:maxloc ends:minmaxloc all:all any:any "
-    "bits_and:bitand bits_or:bitor bits_xor:bitxor far(3):Longest high:max:whole"
+    "sum count:whole product:product least:min most:max both:minmax first:minloc last:maxloc ends:minmaxloc "
+    "all:all any:any bits_and:bitand bits_or:bitor bits_xor:bitxor far(3):Longest high:max:whole"
 )
-GIVEN = kernel("given", header=JOINS, arrays="v(n) w(n):whole", sums="sum count:whole", reduces=KINDS, range="n")
+GIVEN = kernel("given", Range("n"), header=JOINS, arrays="v(n) w(n):whole", results=KINDS)
 PAIRS = {
     order: kernel(
         f"given_pairs_{order}",
+        MDRange("I J", tile=(4, 8), order=order),
         header=JOINS,
         body="given_pairs",
         arrays="v(I,J) w(I,J):whole",
-        sums="sum count:whole",
-        reduces=KINDS,
-        extents="I J",
-        tile=(4, 8),
-        order=order,
+        results=KINDS,
     )
     for order in ("right", "left")
 }
 BY_TEAMS = kernel(
-    "given_by_teams", header=JOINS, arrays="v(n) w(n):whole", sums="sum count:whole", reduces=KINDS, league="n", team=5
+    "given_by_teams",
+    League("n", team=5),
+    header=JOINS,
+    arrays="v(n) w(n):whole",
+    results=KINDS,
 )
 REAL = "sum product least most both.0 both.1 first last ends.0 ends.1 far.0".split()
 WHOLE = "all any bits_and bits_or bits_xor high furthest first_at last_at ends_at.0 ends_at.1".split()
 IN_TEAMS = {
     team: kernel(
         f"given_in_teams_{team}x{vector}",
+        League("E", team=team, vector=vector),
         header=JOINS,
         body="given_in_teams",
         arrays="v(E,n) w(E,n):whole real(E,3,11) whole(E,3,11):whole",
         writes="real whole",
-        sums="sum:whole",
-        reduces="most:max",
-        league="E",
-        team=team,
-        vector=vector,
+        results="sum:whole most:max",
     )
     for team, vector in ((1, 1), (5, 2), (256, 1))
 }
-PICKED = kernel("picked", header=JOINS, arrays="v(n) from(n):whole", sums="sum", range="n")
+PICKED = kernel("picked", Range("n"), header=JOINS, arrays="v(n) from(n):whole", results="sum")
 
 
 def values(n, seed, nan=None):
@@ -185,20 +183,28 @@ def test_a_lane_by_itself_counts_once(be):
 @pytest.mark.parametrize(
     "body, more, words",
     [
-        ("says_larger", dict(sums="best"), r"kernel 'says_larger' \(joins.h, line \d+\)"),
-        ("says_assigns", dict(sums="best"), r"kernel 'says_assigns' \(joins.h, line \d+\)"),
-        ("says_plus", dict(reduces="best:max"), "this result is no sum: result.join.x. gives a value to its reducer"),
-        ("says_or", dict(reduces="best:max"), "this result is not joined by or"),
-        ("says_join", dict(reduces="best:maxloc"), r"kernel 'says_join' \(joins.h, line \d+\)"),
-        ("says_join", dict(reduces="best:max:whole"), "whole numbers are given a real one"),
-        ("says_scalar", dict(sums="best"), "its body does not take what the declaration says: .*`S &best`"),
+        (
+            "says_larger",
+            dict(results="best"),
+            r"kernel 'says_larger' \(joins.h, line \d+\).* a result takes values, best.join",
+        ),
+        (
+            "says_assigns",
+            dict(results="best"),
+            r"kernel 'says_assigns' \(joins.h, line \d+\).* a result takes values, best.join",
+        ),
+        ("says_plus", dict(results="best:max"), "this result is no sum: result.join.x. gives a value to its reducer"),
+        ("says_or", dict(results="best:max"), "this result is not joined by or"),
+        ("says_join", dict(results="best:maxloc"), r"kernel 'says_join' \(joins.h, line \d+\)"),
+        ("says_join", dict(results="best:max:whole"), "whole numbers are given a real one"),
+        ("says_scalar", dict(results="best"), "its body does not take what the declaration says: .*`S &best`"),
     ],
 )
 @pytest.mark.quick(body=["says_larger", "says_plus"])
 def test_another_operation_is_refused(body, more, words):
     """A body that joins in another way than the declared reducer is no program: never silently a sum."""
     name = f"refused_{body}"
-    k = kernel(name, header=JOINS, body=body, arrays="v(n)", range="n", **more)
+    k = kernel(name, Range("n"), header=JOINS, body=body, arrays="v(n)", **more)
     try:
         with pytest.raises(CompileError, match=words):
             k.bind({"v": np.ones(3)}, "cpu", quick=True)
@@ -209,15 +215,14 @@ def test_another_operation_is_refused(body, more, words):
 @pytest.mark.parametrize(
     "more, words",
     [
-        (dict(reduces="best:largest"), "'best' by 'largest', which is none of sum, product"),
-        (dict(reduces="best"), "reduces 'best', wanted name:reducer"),
-        (dict(reduces="best:max:int"), "reduces 'best:max:int', wanted name:reducer"),
-        (dict(reduces="best(2):max"), "the reducer max says itself how many"),
-        (dict(reduces="best:any:real"), "'best' by any is whole, and is marked real"),
-        (dict(sums="n:int"), "the sum 'n:int', wanted a name, or name:whole"),
-        (dict(reduces="v:minloc", arrays="v_at(n)"), "the name 'v_at' is there twice"),
+        (dict(results="best:largest"), "'best' by 'largest', which is none of sum, product"),
+        (dict(results="best:max:int"), "result 'best:max:int', wanted name, name:whole, name:reducer"),
+        (dict(results="best(2):max"), "the reducer max says itself how many"),
+        (dict(results="best:any:real"), "'best' by any is whole, and is marked real"),
+        (dict(results="n:int"), "'n' by 'int', which is none of sum, product"),
+        (dict(results="v:minloc", arrays="v_at(n)"), "the name 'v_at' is there twice"),
     ],
 )
 def test_declarations_of_results_that_are_refused(more, words):
     with pytest.raises(ArgumentError, match=words):
-        kernel("refused", header=JOINS, **{"range": "n", "arrays": "x(n)", **more})
+        kernel("refused", Range("n"), header=JOINS, **{"arrays": "x(n)", **more})

@@ -5,31 +5,29 @@ import pytest
 from team_cases import FLAT, HEADER, LEVELS, POOL, kernel
 
 import kernels
-from kernels import ArgumentError, team_kernel
+from kernels import ArgumentError, League, MDRange, Range, Sizes, team_kernel
 from kernels.engine.errors import CompileError
 
 
 @pytest.mark.parametrize(
     "more, words",
     [
-        (dict(arrays="v(n", range="n"), "'v.n', wanted words such as A.N,M."),
+        (dict(arrays="v(n", over=Range("n")), "'v.n', wanted words such as A.N,M."),
         (
-            dict(arrays="v(n):middle", range="n"),
+            dict(arrays="v(n):middle", over=Range("n")),
             "'v' is marked .'middle'., wanted left, scatter, or one of int32",
         ),
-        (dict(arrays="v(n)", writes="w", range="n"), "writes .'w'., which are not among its arrays"),
-        (dict(arrays="v(n)"), "wanted one of league, range, scan, extents"),
-        (dict(arrays="v(n)", range="n", league="n"), "wanted one of league, range, scan, extents"),
-        (dict(extents="I J", tile=(8,)), "tile .8,. for 2 extents, wanted as many"),
-        (dict(extents="I J", tile=(64, 32)), "1024 together at most"),
-        (dict(extents="I J", tile=(8, 8), order="up"), "order 'up', wanted right or left"),
-        (dict(arrays="v(n)", range="n", scratch={"team 0": "s(n)"}), "scratch is for leagues of teams"),
-        (dict(league="1", scratch={"team 2": "s(4)"}), "scratch of 'team 2', wanted team 0, team 1"),
-        (dict(league="1", numbers="n:long"), "a number is marked .'long'., wanted real or whole"),
-        (dict(league="1", arrays="v(n)", numbers="v"), "the name 'v' is there twice"),
-        (dict(league="1", vector=3), "members of 3 lanes; wanted 1, 2, 4, 8, 16 or 32"),
-        (dict(league="1", team=512, vector=4), "512 members of 4 lanes; wanted .*1024"),
-        (dict(league="1", header="none.h"), "none.h' does not exist"),
+        (dict(arrays="v(n)", writes="w", over=Range("n")), "writes .'w'., which are not among its arrays"),
+        (dict(arrays="v(n)", over="n"), "over 'n', wanted a League, Range, MDRange or Scan"),
+        (dict(over=MDRange("I J", tile=(8,))), "tile .8,. for 2 extents, wanted as many"),
+        (dict(over=MDRange("I J", tile=(64, 32))), "1024 together at most"),
+        (dict(over=MDRange("I J", tile=(8, 8), order="up")), "order 'up', wanted right or left"),
+        (dict(over=League("1", scratch={"team 2": "s(4)"})), "scratch of 'team 2', wanted team 0, team 1"),
+        (dict(over=League("1"), numbers="n:long"), "a number is marked .'long'., wanted real or whole"),
+        (dict(over=League("1"), arrays="v(n)", numbers="v"), "the name 'v' is there twice"),
+        (dict(over=League("1", vector=3)), "members of 3 lanes; wanted 1, 2, 4, 8, 16 or 32"),
+        (dict(over=League("1", team=512, vector=4)), "512 members of 4 lanes; wanted .*1024"),
+        (dict(over=League("1"), header="none.h"), "none.h' does not exist"),
     ],
 )
 def test_declarations_that_are_refused(more, words):
@@ -39,9 +37,9 @@ def test_declarations_that_are_refused(more, words):
 
 def test_a_name_that_is_taken():
     with pytest.raises(ArgumentError, match="team kernel 'flat_sum': the name is taken"):
-        kernel("flat_sum", arrays="v(n)", range="n")
+        kernel("flat_sum", Range("n"), arrays="v(n)")
     with pytest.raises(ArgumentError, match="team kernel 'thermal': the name is taken"):
-        kernel("thermal", league="1")
+        kernel("thermal", League("1"))
 
 
 GOOD = dict(v=np.ones((3, 5)), out=np.zeros((3, 5)), prefix=np.zeros((3, 5)), twice=np.zeros((3, 5)))
@@ -80,6 +78,8 @@ def test_numbers_and_formulas_that_are_refused():
         FLAT.bind({"v": v}, "cpu")
     with pytest.raises(ArgumentError, match="has no number 'n'; it has factor"):
         FLAT.bind({"v": v}, "cpu", n=3, factor=1.0)
+    with pytest.raises(ArgumentError, match=r"has no number 'team'; it has factor; sizes are given by Sizes.team=64"):
+        FLAT.bind({"v": v}, "cpu", team=64, factor=1.0)
 
     for wrong, words in (
         (1j, "'factor': type complex128, wanted real"),
@@ -102,11 +102,23 @@ def test_numbers_and_formulas_that_are_refused():
         "n - 9": "league of .-6., wanted 0 or more",
     }.items():
         try:
-            wrong = kernel("wrong", body="astray", arrays="out(n)", writes="out", league=text)
+            wrong = kernel("wrong", League(text), body="astray", arrays="out(n)", writes="out")
             with pytest.raises(ArgumentError, match=words):
                 wrong.bind({"out": v}, "cpu")
         finally:
             kernels.registry.team_kernels.pop("wrong", None)
+
+
+def test_sizes_that_are_refused():
+    """On a CPU too, whose code of a range does not depend on them."""
+    for sizes, words in (
+        (Sizes(tile=(8,)), r"tile .8,. for a range"),
+        (Sizes(scratch={"team 0": "s(3)"}), "scratch is for leagues of teams"),
+        (Sizes(team=2000), "2000 members of 1 lanes"),
+        (Sizes(chunk=0), "chunk 0, wanted 1 or more"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            FLAT.bind({"v": np.ones(3)}, "cpu", sizes, factor=1.0)
 
 
 def test_a_body_that_does_not_compile(tmp_path):
@@ -115,7 +127,7 @@ def test_a_body_that_does_not_compile(tmp_path):
         "    team.for_vector(m.n, [&](auto i) { m.out(i) = tanh(m.v(i)); });\n}\n"
     )
 
-    slip = team_kernel("slip", header=tmp_path / "slip.h", arrays="v(n) out(n)", writes="out", league="1")
+    slip = team_kernel("slip", League("1"), header=tmp_path / "slip.h", arrays="v(n) out(n)", writes="out")
     try:
         with pytest.raises(CompileError, match=r"kernel 'slip' \(slip.h, line 2\)"):
             slip.bind({"v": np.zeros(3), "out": np.zeros(3)}, "cpu", quick=True)
@@ -123,16 +135,24 @@ def test_a_body_that_does_not_compile(tmp_path):
         kernels.registry.team_kernels.pop("slip")
 
 
-def test_a_pack_of_indices_where_a_single_one_is_wanted(tmp_path):
+@pytest.mark.parametrize(
+    "statement, words",
+    [
+        ("m.out(i) = i == m.n - 1 ? 1.0 : 0.0", r"write select\(condition, a, b\)"),
+        ("const long k = i; m.out(k) = 1.0", r"each_lane\(i, f\) calls f for"),
+        ("scalar best = 0; m.out(i) = best; } struct View {", "a name that the layer's headers have, too"),
+        ("auto x = m.out(i); x += 1.0; m.out(i) = x", r"write Real<I> x = m.v\(i\) for the one"),
+    ],
+)
+def test_bodies_that_are_not_for_packs(statement, words, tmp_path):
     """The message has the way out."""
     (tmp_path / "ends.h").write_text(
-        "template <class M, class I> POINT_FN void ends(const M &m, const I i) {\n"
-        "    m.out(i) = i == m.n - 1 ? 1.0 : 0.0;\n}\n"
+        f"template <class M, class I> POINT_FN void ends(const M &m, const I i) {{\n    {statement};\n}};\n"
     )
 
-    ends = team_kernel("ends", header=tmp_path / "ends.h", arrays="out(n)", writes="out", range="n")
+    ends = team_kernel("ends", Range("n"), header=tmp_path / "ends.h", arrays="out(n)", writes="out")
     try:
-        with pytest.raises(CompileError, match=r"kernel 'ends' \(ends.h, line 2\): .*each_lane\(i, f\) calls f for"):
+        with pytest.raises(CompileError, match=rf"kernel 'ends' \(ends.h, line 2\): .*{words}"):
             ends.bind({"out": np.zeros(3)}, "cpu", quick=True)
     finally:
         kernels.registry.team_kernels.pop("ends")

@@ -4,31 +4,29 @@ import numpy as np
 import pytest
 from team_cases import JOINS, kernel, on
 
-from kernels import ArgumentError, get_backend
+from kernels import ArgumentError, League, Scan, get_backend
 
 SCANNED = {
     kind: kernel(
         f"scanned_{kind}",
+        Scan("n"),
         header=JOINS,
         body="scanned",
         arrays=f"v(n){mark} before(n){mark} with(n){mark}",
         writes="before with",
-        sums=f"total{mark}",
-        scan="n",
+        results=f"total{mark}",
     )
     for kind, mark in (("real", ""), ("whole", ":whole"))
 }
-HIGHEST = kernel("highest", header=JOINS, arrays="v(n) with(n)", writes="with", reduces="most:max", scan="n")
+HIGHEST = kernel("highest", Scan("n"), header=JOINS, arrays="v(n) with(n)", writes="with", results="most:max")
 IN_TEAMS = {
     team: kernel(
         f"scanned_in_teams_{team}x{vector}",
+        League("E", team=team, vector=vector),
         header=JOINS,
         body="scanned_in_teams",
         arrays="k(E,n):whole v(E,n) with(E,n):whole highest(E,n) out(E,3)",
         writes="with highest out",
-        league="E",
-        team=team,
-        vector=vector,
     )
     for team, vector in ((1, 1), (5, 2), (40, 4), (256, 1))
 }
@@ -101,6 +99,6 @@ def test_scans_in_teams(be, team):
 
 
 def test_a_scan_has_one_result():
-    for more in (dict(), dict(sums="a b"), dict(reduces="at:minloc"), dict(reduces="far(3):Longest")):
+    for more in (dict(), dict(results="a b"), dict(results="at:minloc"), dict(results="far(3):Longest")):
         with pytest.raises(ArgumentError, match="wanted one for a scan, of one number"):
-            kernel("refused", header=JOINS, arrays="v(n)", scan="n", **more)
+            kernel("refused", Scan("n"), header=JOINS, arrays="v(n)", **more)

@@ -4,39 +4,38 @@ import numpy as np
 import pytest
 from team_cases import JOINS, kernel, on
 
-from kernels import get_backend
+from kernels import League, Range, Scan, Sizes, get_backend
 
-COUNTED = kernel("counted_int32", header=JOINS, body="counted_whole", arrays="w(n):int32", sums="sum:whole", range="n")
+COUNTED = kernel(
+    "counted_int32", Range("n"), header=JOINS, body="counted_whole", arrays="w(n):int32", results="sum:whole"
+)
 SCANNED = kernel(
     "scanned_int32",
+    Scan("n"),
     header=JOINS,
     body="scanned_whole",
     arrays="w(n):int32 before(n):whole",
     writes="before",
-    sums="total:whole",
-    scan="n",
+    results="total:whole",
 )
 LEAGUE = kernel(
     "league_int32",
+    League("(n + share - 1) // share", team="auto 256"),
     header=JOINS,
     body="league_whole",
     arrays="w(n):int32",
-    sums="sum:whole",
+    results="sum:whole",
     numbers="share",
-    league="(n + share - 1) // share",
-    team="auto 256",
 )
 
 
 WHOLE_LEVELS = kernel(
     "whole_levels",
+    League("E", team=4),
     header=JOINS,
     arrays="w(E,n):whole before(E,n):whole with(E,n):whole out(E,5):whole",
     writes="before with out",
-    sums="sum:whole count:whole",
-    reduces="most:max:whole bits:bitxor",
-    league="E",
-    team=4,
+    results="sum:whole count:whole most:max:whole bits:bitxor",
 )
 # Members and lanes: each number of lanes, members from 1 to 1024 that fill warps and that do not.
 SHAPES = [
@@ -53,7 +52,7 @@ def test_whole_numbers_at_every_level(be, team, vector):
     for E, n in SIZES:
         w = np.random.default_rng(1000 * team + n).integers(-(2**40), 2**40, (E, n))
         arrays = on(be, w=w, before=np.zeros_like(w), out=np.full((E, 5), -7), **{"with": np.zeros_like(w)})
-        run = WHOLE_LEVELS.bind(arrays, be, team=team, vector=vector, quick=True)
+        run = WHOLE_LEVELS.bind(arrays, be, Sizes(team, vector), quick=True)
         run()
 
         each = w.sum(1)

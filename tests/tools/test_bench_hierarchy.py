@@ -27,6 +27,13 @@ def test_rows_of_exercises_and_twins(capsys):
     assert twins["yax_vector"]["sizes"] == "5x32x32" and "times as fast" in shown
 
 
+def test_kernels_beside_loops_in_their_order(capsys):
+    rows, shown = ran(capsys, *SMALL, "--tables", "orders")
+    assert [row["case"] for row in rows] == [f"field {body} {layout}" for body, layout in hierarchy.ORDERS]
+    assert all(row["ratio"] == pytest.approx(row["twin_seconds"] / row["seconds"]) for row in rows)
+    assert {row["sizes"] for row in rows} == {"8x16x64"} and "beside loops in its order" in shown
+
+
 def test_what_a_cpu_writes_has_a_pace_of_its_own():
     """8 GB read, 8 written, 8 changed: 32 GB of a device's memory. A CPU reads a line before it writes to it."""
     moved = hierarchy.module("common").Moved(read=8e9, written=8e9, updated=8e9)
@@ -68,7 +75,7 @@ def test_a_twin_that_is_wrong_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     "more, words",
     [
-        (["--tables", "twin"], "--tables twin: wanted some of exercises, sweep, twins."),
+        (["--tables", "twin"], "--tables twin: wanted some of exercises, sweep, twins, orders."),
         (["--scale", "0"], "--scale 0: wanted more than 0"),
         (["--threads", "0"], "wanted 1 or more"),
     ],

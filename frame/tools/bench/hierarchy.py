@@ -1,9 +1,10 @@
 """`bench hierarchy`: the exercises of examples/hierarchy beside what their bytes take, and beside plain CUDA or OpenMP.
 
-Three tables. Exercises at a size whose data do not fit a cache, with the time that memory needs for their bytes. The
+Four tables. Exercises at a size whose data do not fit a cache, with the time that memory needs for their bytes. The
 product <y|Ax> over the number of rows, flat, by teams, by teams and lanes, with the matrix row by row and column by
 column. Three exercises in turns with the same written by hand: examples/hierarchy/twins.cu with CUDA, twins.cpp with
-OpenMP, compiled by the layer's compiler with the layer's options.
+OpenMP, compiled by the layer's compiler with the layer's options. On a CPU, kernels whose order of accesses takes
+longer than their bytes, in turns with plain loops in that order.
 
 On one thread of a CPU processor time counts, which is not the time that other processes took.
 
@@ -40,6 +41,8 @@ from .clocks import DeviceClock, host_seconds, in_turns, processor_seconds
 EXERCISES = ROOT / "examples" / "hierarchy"
 ROUNDS = 5
 THREADS = {"yax_team": 128, "yax_vector": 256, "scratch_field": 128}  # of a block of the twins in CUDA
+TABLES = ("exercises", "sweep", "twins", "orders")
+ORDERS = [(body, layout) for layout in ("right", "left") for body in ("per_element", "per_pair")]
 LARGEST = 2**28  # bytes of a pace of memory
 
 
@@ -324,17 +327,49 @@ def _module():
     raise BackendError("CUDA by hand needs CuPy itself.")
 
 
+# ---- orders of accesses ---------------------------------------------------------------------------------------------
+
+
+def in_order(body: str, layout: str, how: Conditions) -> dict:
+    """A row of a kernel of `field_variants` beside plain loops over the same accesses. Raises FrameError for a wrong
+    result."""
+    common, backend = module("common"), how.backend
+    kernel = module("scratch").VARIANTS[body, layout]
+    sizes = dict(E=max(8, int(20_000 * how.scale) // 8 * 8), Q=16, V=64)
+    shapes = {a.name: [sizes[x] for x in a.extents] for a in kernel.arrays}
+    arrays = common.on(backend, layout == "left", **{name: _filled(backend, shape) for name, shape in shapes.items()})
+    ours = kernel.bind(arrays, backend, quick=how.quick)
+    theirs = functools.partial(_twin(backend, f"order_{layout}"), *sizes.values(), *arrays.values())
+
+    # Both give the same.
+    ours()
+    wanted = arrays["result"].copy()
+    arrays["result"].fill(-1.0)
+    theirs()
+    refuse(not np.array_equal(arrays["result"], wanted), f"order_{layout}: results differ.", FrameError)
+
+    # In turns.
+    clock = host_clock(backend)
+    times = in_turns({"ours": (ours, (clock,)), "loops": (theirs, (clock,))}, how.rounds)
+    medians = {side: float(np.median(found)) for side, found in times.items()}
+    moved = common.Moved(read=arrays["A"].nbytes + arrays["B"].nbytes, written=arrays["result"].nbytes)
+    row = how.row("orders", f"field {body} {layout}", sizes.values(), medians["ours"], moved)
+    row["twin_seconds"], row["ratio"] = medians["loops"], medians["loops"] / medians["ours"]
+    return row
+
+
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
 
 def shown(rows: list[dict]) -> list[str]:
-    """Lines of the three tables."""
+    """Lines of the tables."""
     lines: list[str] = []
     usual = ["sizes", "time", "GB/s", "bytes take", "share", "takes the time"]
     for table, heads in (
         ("exercises", ["exercise", *usual]),
         ("sweep", ["sweep", *usual]),
         ("twins", ["beside by hand", *usual, "by hand", "times as fast"]),
+        ("orders", ["beside loops in its order", *usual, "loops", "times as fast"]),
     ):
         own = [row for row in rows if row["table"] == table]
         if own:
@@ -372,9 +407,7 @@ def _names(text: str) -> tuple[str, ...]:
 OPTIONS: dict[str, dict] = {
     "--backend": dict(choices=("cpu", "cuda"), default="cpu"),
     "--cases": dict(type=_names, metavar="NAME,...", help="exercises of the first table (default: all)"),
-    "--tables": dict(
-        default="exercises,sweep,twins", metavar="NAME,...", help="of exercises, sweep, twins (default: all)"
-    ),
+    "--tables": dict(default=",".join(TABLES), metavar="NAME,...", help=f"of {', '.join(TABLES)} (default: all)"),
     "--scale": dict(type=float, default=1.0, metavar="X", help="times the sizes (default: 1)"),
     "--rounds": options.rounds(ROUNDS),
     "--threads": dict(type=int, default=os.cpu_count() or 1, help="of a CPU (default: all cores)"),
@@ -391,8 +424,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given) -> list[dict]:
     """`python -m frame bench hierarchy`; returns the rows. Raises FrameError for usage, or a result that is wrong."""
     wanted = given.tables.split(",")
-    unknown = set(wanted) - {"exercises", "sweep", "twins"}
-    refuse(unknown, f"--tables {given.tables}: wanted some of exercises, sweep, twins.")
+    unknown = set(wanted) - set(TABLES)
+    refuse(unknown, f"--tables {given.tables}: wanted some of {', '.join(TABLES)}.")
     refuse(min(given.rounds, given.threads) < 1, "--rounds, --threads: wanted 1 or more.")
     refuse(not 0 < given.scale <= 100, f"--scale {given.scale:g}: wanted more than 0, at most 100.")
 
@@ -411,6 +444,9 @@ def run(given) -> list[dict]:
         for name in progress("twins", list(TWINS)):
             rows.append(beside(name, beside_others(how)))
             backend.release()
+    if "orders" in wanted and not how.on_device:
+        for body, layout in progress("orders", ORDERS):
+            rows.append(in_order(body, layout, beside_others(how)))
     clear()
 
     head = f"Exercises of the hierarchy, {backend.product}; memory gives {how.pace.reading * 1e-9:.0f} GB/s"

@@ -13,6 +13,10 @@ _ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
 # Pattern in the compiler's message: likely cause. The first that fits counts.
 _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
+    r"Accumulator<": "a result takes values, best.join(x), or sum += x if it is a sum, and is neither read nor "
+    "assigned",
+    r"redeclared|redefinition|redefined|conflicting declaration": "a name that the layer's headers have, too: take "
+    "another one",
     r"vmask|two_masks": "a condition differs from point to point: write select(condition, a, b), or any_of(condition) "
     "for what all points may do together",
     r"\b(Lanes|Whole|Packed)<": "on a CPU an index, and whole numbers read at it, may be packs: each_lane(i, f) calls "
