@@ -169,12 +169,13 @@ def c_entry(entry: Entry) -> str:
 
 def _exported(entry: Entry, symbol: str, first: str, keep: str) -> str:
     """A symbol of the library. first: an argument in front of the others. keep: whether a failure ends the host."""
+    said = entry.fortran if first and entry.fortran else entry.said
     names = ", ".join([f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in entry.args])
     return (
         f"EXPORT int {symbol}({_list(entry.args, _C, first)})\n"
         "{\n"
         "    struct frame_guard guard;\n"
-        f'    guard_enter(&guard, "frame_{entry.said}", {int(bool(first))});\n'
+        f'    guard_enter(&guard, "frame_{said}", {int(bool(first))});\n'
         f"    return guard_leave(&guard, do_{entry.name}({names}), {keep});\n"
         "}\n"
     )

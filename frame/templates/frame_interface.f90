@@ -102,6 +102,10 @@ module frame_interface
     procedure :: frame_setconstant, set_array
   end interface
 
+  interface frame_setparameter                                  ! of a number, an integer or a logical
+    procedure :: frame_setparameter, set_integer, set_logical
+  end interface
+
 contains
 
   ! A whole block in one call: call frame_block('thermal', [frame_in('Q', Q), frame_out('rho', rho), frame_out('h', h)])
@@ -253,6 +257,20 @@ contains
     real(c_double), intent(in) :: values(:)
     integer, intent(out), optional :: stat
     call frame_setconstants(tag, values, size(values), stat)
+  end subroutine
+
+  subroutine set_integer(tag, value, stat)
+    character(*), intent(in) :: tag
+    integer, intent(in) :: value
+    integer, intent(out), optional :: stat
+    call frame_setparameter(tag, real(value, c_double), stat)
+  end subroutine
+
+  subroutine set_logical(tag, value, stat)
+    character(*), intent(in) :: tag
+    logical, intent(in) :: value
+    integer, intent(out), optional :: stat
+    call frame_setparameter(tag, merge(1, 0, value), stat)
   end subroutine
 
   pure function keep(wanted) result(flag)
