@@ -84,11 +84,19 @@ class Block:
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """(nx, ny, stride in x, in y, in z) of the lines that are copied, in the order of the points. Contiguous points
-        are one line: long runs are copied faster."""
+        """(nx, ny, stride in x, in y, in z) of the lines that are copied, in the order of the points. Lines that
+        continue each other are one line: long runs are copied faster."""
         if self.whole:
             return self.points, 1, 1, 0, 0
-        return *self.n[:2], *self.strides[:3]
+
+        nx, ny, nz = self.n[:3]
+        sx, sy, sz = self.strides[:3]
+        if sy == nx * sx:
+            nx, ny, nz, sy, sz = nx * ny, nz, 1, sz, 0
+        if sy == nx * sx and nz == 1:
+            nx, ny = nx * ny, 1
+
+        return nx, ny, sx, sy, sz
 
     @functools.cached_property
     def range(self) -> tuple[int, int]:
