@@ -277,6 +277,7 @@ GOOD = dict(
         ({"time": {}}, "give end"),
         ({"time.steps": -1}, "0 or more"),
         ({"parallel.ranks": [2, 2]}, "makes 4 ranks; the run has 1"),
+        ({"parallel.backend": "gpu"}, "backend = 'gpu', did you mean 'cuda'; wanted one of"),
         ({"output.frame": ["enstrophy"]}, "unknown field 'enstrophy'"),
         ({"output.report": "often"}, "whole number"),
     ],
