@@ -27,10 +27,15 @@ __all__ = [
     "text_of",
     "DONE",
     "FAILED",
+    "MIXTURE_CALLS",
 ]
 
 DONE = 1  # Python's answer to the shim for success; cffi's own 0 means a failure
 FAILED = 4
+MIXTURE_CALLS = (
+    "frame_loadmixture or frame_populatepreosshareddata first (by symbol, frame_tvproperties_loadmixture or "
+    "frame_tvproperties_populatepreosshareddata)"
+)
 LONGEST = 3900  # bytes: the shim's buffer less the name of the entry point
 
 

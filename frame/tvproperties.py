@@ -16,7 +16,7 @@ from kernels.marshal import Block
 
 from . import stripe as stripes
 from .entry import ENTRIES, Entry
-from .errors import ArgumentError, StateError, UnknownName, closest, refuse
+from .errors import MIXTURE_CALLS, ArgumentError, StateError, UnknownName, closest, refuse
 from .impl import Sizes, TVImpl, teams
 from .impl.memory import Bound
 from .impl.views import LAST_FROM_SUM
@@ -73,15 +73,15 @@ class TVProperties:
         """The mixture in use. Errors: StateError before a mixture was loaded."""
         refuse(
             self.impl.mixture is None,
-            "no mixture yet: call frame_loadmixture or frame_populatepreosshareddata first (by symbol, "
-            "frame_tvproperties_loadmixture).",
+            f"no mixture yet: call {MIXTURE_CALLS}.",
             StateError,
         )
         return self.impl.mixture
 
     def load_mixture(self, file: str, phase: str) -> None:
-        """Read a Cantera YAML file. Errors: MixtureError; ArgumentError when it has another number of species than
-        ns."""
+        """Read a Cantera YAML file. Errors: MixtureError; ArgumentError for an empty name, and when the mixture has
+        another number of species than ns."""
+        refuse(not file, "file is empty, wanted the name of a mixture's file.")
         self._use(kernels.Mixture.from_yaml(file, phase=phase or None, **self.model), f"mixture {file!r}")
 
     def use_mixture(self, mixture: kernels.Mixture) -> None:

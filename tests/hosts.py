@@ -76,6 +76,8 @@ def library() -> pathlib.Path:
     source = [
         folder / "entry.py",
         folder / "build.py",
+        folder / "c_text.py",
+        folder / "fortran_text.py",
         *(folder / "templates").iterdir(),
     ]
     if not made.exists() or not (BUILD / "frame_interface.o").exists() or made.stat().st_mtime < newest(*source):

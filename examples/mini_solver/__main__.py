@@ -121,7 +121,12 @@ def main(arguments=None) -> int:
     """Exit status: 0 done, 1 a case that cannot be run or a flow that failed, 2 a check that did not pass, 3 stopped
     with a restart."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    comm = world()
+    try:
+        comm = world()
+    except FrameError as error:  # of every process
+        print(f"{PROGRAM}: {error}", file=sys.stderr, flush=True)
+        return 1
+
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
     apart = comm.Dup() if size > 1 else None
 

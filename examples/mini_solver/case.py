@@ -278,7 +278,7 @@ class Case:
         """changes: as `change` takes them."""
         tomllib, path = _tomllib(), pathlib.Path(path)
         try:
-            data = tomllib.loads(path.read_text())
+            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # whatever the locale is; editors add a mark
         except OSError as error:
             raise CaseError(f"case file '{path}': {error.strerror or error}.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -414,8 +414,8 @@ class Case:
             "the data folder of Cantera."
         )
 
-    def digest(self) -> str:
-        """Digest of the part of the case that a restart must share: mixture, domain, boundaries, transport, scheme."""
+    def shared(self) -> str:
+        """The part of the case that a restart must share, as JSON: mixture, domain, boundaries, transport, scheme."""
         keep = {k: self.data.get(k) for k in ("mixture", "domain", "boundary", "transport")}
         keep["numerics"] = {
             k: self.numerics[k] for k in ("scheme", "order", "dissipation", "freeze", "viscous", "limiter")
@@ -423,7 +423,11 @@ class Case:
         if self.chemistry["kind"] != "none":  # the digest of a flow without reactions stays the same
             keep["chemistry"] = self.chemistry
 
-        return hashlib.sha256(json.dumps(keep, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return json.dumps(keep, sort_keys=True, default=str)
+
+    def digest(self) -> str:
+        """Digest of `shared`."""
+        return hashlib.sha256(self.shared().encode()).hexdigest()[:16]
 
     def make_mixture(self):
         """The layer's Mixture for this case."""

@@ -7,22 +7,29 @@ import os
 import numpy as np
 
 from .case import FRINGE
-from .errors import CaseError, wanted
+from .errors import wanted
 
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID")
+STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # how many processes Open MPI's, or MPICH's, launcher has started
 
 
 def world():
-    """mpi4py's COMM_WORLD under a launcher, else None."""
+    """mpi4py's COMM_WORLD under a launcher, else None. CaseError where the launcher has started several processes that
+    cannot be ranks of one run: each would compute the whole case, in the same folder."""
     if not any(name in os.environ for name in LAUNCHERS):
         return None
 
+    started = max(int(os.environ.get(name) or 1) for name in STARTED)
     try:
         from mpi4py import MPI
     except ImportError as error:
-        if int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1) > 1:
-            raise CaseError(f"several ranks need mpi4py ({error}): install the project's extra 'mpi'.") from None
+        said = f"several ranks need mpi4py ({error}): install the project's extra 'mpi'."
+        wanted(started == 1, said)
         return None
+
+    library = MPI.Get_library_version().split(",")[0].split("\n")[0]
+    said = f"the launcher has started {started} processes, and mpi4py, which runs {library.strip()}, sees one rank"
+    wanted(started == 1 or MPI.COMM_WORLD.size > 1, f"{said}: take the mpirun of that MPI.")
 
     return MPI.COMM_WORLD
 

@@ -249,6 +249,12 @@ class Report:
             for text in files():
                 self.say(text)
 
+        if not steps:
+            self.say(
+                f"no step: the case ends at or before step {f.steps}, t = {f.time:g} s; see steps and end of [time]"
+            )
+            return
+
         self.say(
             "largest change since the start, less what came in through the sides: "
             + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())

@@ -1,5 +1,6 @@
 """Restart files: a state from which a run continues bit by bit, on any number of ranks."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -12,6 +13,7 @@ from .files import Form, hdf5, seal_fits
 FORMAT = 2
 RESTART, BEFORE = "restart.h5", "restart-before.h5"  # the last state, and the state before it
 NEW = "restart-new.h5"  # while the others make room
+LONGEST = 32768  # characters of a case that a file keeps; HDF5's attributes end at 64 KiB
 FORM = Form("f8", checked=True)
 
 
@@ -46,6 +48,7 @@ def _attributes(flow) -> dict:
         species=list(flow.mixture.names),
         cells=flow.case.cells,
         digest=flow.case.digest(),
+        case=flow.case.shared()[:LONGEST],
         start_sums=flow.balance.start,
         passed=flow.balance.passed(),
     )
@@ -146,10 +149,40 @@ def _refuse_other(attributes, flow, path):
     wanted(found == FORMAT, f"restart file '{path}' cannot be read: {said}.")
 
     case = flow.case
-    for key, found, asked, more in (
-        ("species", list(attributes["species"]), list(flow.mixture.names), ""),
-        ("cells", [int(n) for n in attributes["cells"]], list(case.cells), ""),
-        ("case", attributes["digest"], case.digest(), " (mixture, domain, boundaries, transport and scheme count)"),
+    for key, found, asked in (
+        ("species", list(attributes["species"]), list(flow.mixture.names)),
+        ("cells", [int(n) for n in attributes["cells"]], list(case.cells)),
     ):
-        said = f"restart file '{path}' is of another case: {key} {found}, the case has {asked}{more}."
-        wanted(found == asked, said)
+        wanted(found == asked, f"restart file '{path}' is of another case: {key} {found}, the case has {asked}.")
+
+    said = f"restart file '{path}' is of another case"
+    wanted(attributes["digest"] == case.digest(), f"{said}: {_other_keys(attributes.get('case', ''), case.shared())}.")
+
+
+def _other_keys(found: str, asked: str) -> str:
+    """The keys of two cases, as JSON, that differ, with both values."""
+    try:
+        before, now = json.loads(found), json.loads(asked)
+    except ValueError:  # a file of an earlier release, or a very long case
+        return "mixture, domain, boundaries, transport and scheme count"
+
+    before, now = _flat(before), _flat(now)
+    differences = []
+    for key in before | now:
+        old, new = before.get(key, "nothing"), now.get(key, "nothing")
+        if old != new:
+            differences.append(f"{key} = {old}, the case has {new}")
+
+    return "; ".join(differences[:3]) + ("; and more" if len(differences) > 3 else "")
+
+
+def _flat(table: dict, before: str = "") -> dict:
+    """{"section.key": value as text} of a nested table, in its order."""
+    rows = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            rows |= _flat(value, f"{before}{key}.")
+        else:
+            rows[before + key] = repr(value)
+
+    return rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import kernels
 
-from ..errors import ArgumentError, StateError, check_known, refuse
+from ..errors import MIXTURE_CALLS, ArgumentError, StateError, check_known, refuse
 from ..watch import COPIES_IN, COPIES_OUT, KERNELS
 from .shared import Shared
 from .staleness import Staleness
@@ -208,10 +208,7 @@ class Launchers(dict[tuple, Launcher]):
         except ArgumentError as error:
             if shared.mixture is not None:
                 raise
-            raise StateError(
-                f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
-                f"frame_tvproperties_populatepreosshareddata first ({error})"
-            ) from error
+            raise StateError(f"launch of '{name}' before a mixture: call {MIXTURE_CALLS} ({error})") from error
 
         views = {q: self._views[q] for q in (*program.reads, *program.writes)}
         return Launcher(name, program, views)

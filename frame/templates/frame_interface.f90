@@ -17,8 +17,8 @@
 ! subscript and for another kind or rank a compiler says "There is no specific function for the generic 'frame_in'", or
 ! the like.
 ! gfortran does not tell where a component of an array of a derived type begins (status 3 says so). Give it a pointer, and
-! its first element to be checked: T => cells(:, :, :)%T; frame_in('T', T, first=T(1, 1, 1)). With other compilers this
-! is not needed, and right too. (Without the colons gfortran does not tell either, where cells is allocatable.)
+! its first element to be checked: T => cells%T; frame_in('T', T, first=T(1, 1, 1)). With other compilers this is not
+! needed, and right too.
 ! A quantity with several values at a point may come as an array for each: [(frame_in('Y', q(i)%sf), i = 1, ns)]. An input
 ! of a single element, or a number (with TARGET), counts at all points.
 ! lo and hi are inclusive bounds, one for each direction of space, in the bounds that the host declared: with
@@ -100,6 +100,10 @@ module frame_interface
 
   interface frame_setconstant                                   ! of a number or an array
     procedure :: frame_setconstant, set_array
+  end interface
+
+  interface frame_setparameter                                  ! of a number, an integer or a logical
+    procedure :: frame_setparameter, set_integer, set_logical
   end interface
 
 contains
@@ -255,6 +259,20 @@ contains
     call frame_setconstants(tag, values, size(values), stat)
   end subroutine
 
+  subroutine set_integer(tag, value, stat)
+    character(*), intent(in) :: tag
+    integer, intent(in) :: value
+    integer, intent(out), optional :: stat
+    call frame_setparameter(tag, real(value, c_double), stat)
+  end subroutine
+
+  subroutine set_logical(tag, value, stat)
+    character(*), intent(in) :: tag
+    logical, intent(in) :: value
+    integer, intent(out), optional :: stat
+    call frame_setparameter(tag, merge(1, 0, value), stat)
+  end subroutine
+
   pure function keep(wanted) result(flag)
     logical, intent(in) :: wanted
     integer(c_int) :: flag
@@ -342,12 +360,13 @@ contains
     integer(c_intptr_t), intent(in) :: words(5), first
     integer(c_int), save :: misplaced = -1
     if (misplaced < 0) misplaced = misplaces_components()
+    if (first /= 0 .and. first == field%address) return         ! strides are distances of elements: right, too
     if (misplaced == 1 .and. words(3) /= field%size) then
       field%problem = needs_pointer
-    else if (misplaced == 1 .and. words(5) /= field%size .and. first == 0) then
-      field%problem = needs_first
-    else if (first /= 0 .and. first /= field%address) then
+    else if (first /= 0) then
       field%problem = not_first
+    else if (misplaced == 1 .and. words(5) /= field%size) then
+      field%problem = needs_first
     end if
   end subroutine
 

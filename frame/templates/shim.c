@@ -417,6 +417,10 @@ static int frame_name(const char *from, char *to) {
 static int frame_copy_tag(const char *name, const char *from, char *to) {
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
     if (frame_name(from, to)) return FRAME_DONE;
+    from = frame_begin(from);
+    if ((unsigned char)*from > ' ')
+        return frame_refuse(FRAME_BAD_ARGUMENT, "%s begins with the byte 0x%02X, wanted a name in printable ASCII.",
+                            name, (unsigned char)*from);
     return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name%s.", name, frame_hint(" ended by char(0)"));
 }
 

@@ -42,10 +42,17 @@ def refuse(wrong, text: str, error: type[Exception] = ArgumentError) -> None:
         raise error(text)
 
 
+MEANT = {"gpu": "cuda"}  # words that are like another one by their letters
+
+
 def closest(name, known, most=3) -> str:
     """Text for the message on an unknown name: ", did you mean 'rho' or 'rho_p'" with those of the known names that are
     most like it, the case of letters aside; nothing where none is."""
     known, name = list(known), str(name)
+    meant = MEANT.get(name.lower())
+    if meant in known:
+        return f", did you mean {meant!r}"
+
     same = [other for other in known if other.lower() == name.lower()]
     lower = {other.lower(): other for other in reversed(known)}
     like = same or [lower[other] for other in difflib.get_close_matches(name.lower(), lower, most)]

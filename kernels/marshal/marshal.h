@@ -101,17 +101,20 @@ template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const 
 #include "engine/numbers/past.h"
 
 // Copies n elements with stride `step` from the block to the view (`in`), or back. N: n if it is a constant, else 0.
+// STEP: the stride if it is a constant, else 0. The compiler makes vectors of constant strides only.
+template <class Inner, class Outer, bool in, long N, long STEP>
+POINT_FN void move_strided(Inner *__restrict__ view, Outer *__restrict__ block, const long n, const long step) {
+    const long end = N ? N : n, stride = STEP ? STEP : step;
+    for (long i = 0; i < end; ++i)
+        if (in) view[i] = Inner(block[i * stride]);
+        else block[i * stride] = Outer(view[i]);
+}
+
 template <class Inner, class Outer, bool in, long N>
 POINT_FN void move_run(Inner *__restrict__ view, Outer *__restrict__ block, const long n, const long step) {
-    const long end = N ? N : n;
-    if (step == 1)
-        for (long i = 0; i < end; ++i)
-            if (in) view[i] = Inner(block[i]);
-            else block[i] = Outer(view[i]);
-    else
-        for (long i = 0; i < end; ++i)
-            if (in) view[i] = Inner(block[i * step]);
-            else block[i * step] = Outer(view[i]);
+    if (step == 1) move_strided<Inner, Outer, in, N, 1>(view, block, n, 1);
+    else if (step == -1) move_strided<Inner, Outer, in, N, -1>(view, block, n, -1);
+    else move_strided<Inner, Outer, in, N, 0>(view, block, n, step);
 }
 
 // Copies complete lines of N points. A slab of a few points in x has thousands of lines.
@@ -130,14 +133,23 @@ inline long move_lines(const Field &f, Inner *__restrict__ view, Outer *__restri
     return lines * N;
 }
 
-// A variable of a field: `count` points from number `start` on.
+// A point by its indices in the selected extents.
+struct Place {
+    long x, y, z;
+};
+
+inline Place place_of(const Field &f, const long point) {
+    const long row = point / f.nx, z = row / f.ny;
+    return {point - row * f.nx, row - z * f.ny, z};
+}
+
+// A variable of a field: `count` points from a place on.
 template <class Inner, class Outer, bool in>
-inline void move_row(const Field &f, const long start, const long count, const bool past, Inner *view, Outer *block) {
-    const long row = start / f.nx;
-    long x = start - row * f.nx, z = row / f.ny, y = row - z * f.ny, at = 0;
+inline void move_row(const Field &f, const Place from, const long count, const bool past, Inner *view, Outer *block) {
+    long x = from.x, y = from.y, z = from.z, at = 0;
     while (at < count) {
-        const long lines = x ? 0 : (count - at) / f.nx;
-        if (lines && f.nx <= 4) {
+        const long lines = x || f.nx > 4 ? 0 : (count - at) / f.nx;
+        if (lines) {
             switch (f.nx) {
             case 1:
                 at += move_lines<Inner, Outer, in, 1>(f, view + at, block + z * f.sz, y, lines);
@@ -155,28 +167,32 @@ inline void move_row(const Field &f, const long start, const long count, const b
             continue;
         }
         const long run = f.nx - x < count - at ? f.nx - x : count - at;
-        Outer *const from = block + x * f.sx + y * f.sy + z * f.sz;
+        Outer *const first = block + x * f.sx + y * f.sy + z * f.sz;
         if (past && f.sx == 1 && run >= 32) {
-            if (in) copy_past(view + at, from, run);
-            else copy_past(from, view + at, run);
-        } else move_run<Inner, Outer, in, 0>(view + at, from, run, f.sx);
+            if (in) copy_past(view + at, first, run);
+            else copy_past(first, view + at, run);
+        } else move_run<Inner, Outer, in, 0>(view + at, first, run, f.sx);
         at += run, x = 0;
         if (++y == f.ny) y = 0, ++z;
     }
 }
 
+// All variables of `count` points from number `start` on.
+template <class Inner, class Outer, bool in>
+inline void move_field(const Moves &a, const Field &f, const long start, const long count, Inner *const view) {
+    const Place from = place_of(f, start);
+    for (long v = 0; v < f.variables; ++v)
+        move_row<Inner, Outer, in>(f, from, count, a.past & PAST, view + v * f.ld, first_of<Outer>(a, f, v));
+}
+
 template <class Inner, bool in> void move_points(const Moves &a, const long first, const long count) {
-    const bool past = a.past & PAST;
     for (long n = 0; n < a.fields; ++n) {
         const Field &f = a.field[n];
-        for (long v = 0; v < f.variables; ++v) {
-            Inner *const view = (Inner *)f.view + v * f.ld + a.column + first;
-            if (f.size == 8)
-                move_row<Inner, double, in>(f, a.start + first, count, past, view, first_of<double>(a, f, v));
-            else move_row<Inner, float, in>(f, a.start + first, count, past, view, first_of<float>(a, f, v));
-        }
+        Inner *const view = (Inner *)f.view + a.column + first;
+        if (f.size == 8) move_field<Inner, double, in>(a, f, a.start + first, count, view);
+        else move_field<Inner, float, in>(a, f, a.start + first, count, view);
     }
-    if (past) done_past();
+    if (a.past & PAST) done_past();
 }
 
 static Helpers helpers;

@@ -138,6 +138,46 @@ def test_a_compiler_that_makes_nothing_is_named(command, words, tmp_path):
     assert status == 1 and words in text and "cannot be written" not in text
 
 
+@pytest.mark.parametrize("home_is_full", [False, True])
+def test_a_disk_that_is_full(home_is_full, tmp_path):
+    """The linker says so on a disk with room for the text of a kernel and not for its code. The user's default folder
+    takes the kernel; if it is full, too, the message names the folder, and shows no source."""
+    cxx, full = shutil.which(cpu.compiler()), tmp_path / "c++"
+    where = "*" if home_is_full else f"*{tmp_path}/cache*"
+    full.write_text(
+        f'#!/bin/sh\ncase "$*" in {where}) echo "ld: No space left on device" >&2; exit 1;; esac\nexec {cxx} "$@"'
+    )
+    full.chmod(0o755)
+
+    status, text = loaded(tmp_path / "cache", FRAME_CXX=str(full), HOME=str(tmp_path / "home"))
+
+    if home_is_full:
+        assert status == 1 and "cannot write the kernel cache entry" in text and "No space left on device" in text
+        assert "set FRAME_CACHE to a writable folder" in text and "CompileError" not in text
+    else:
+        assert status == 0 and text.startswith("tiny\n") and "No space left on device" in text
+        assert list((tmp_path / "home").rglob("*.so")) and not list((tmp_path / "cache").glob("*.so"))
+
+
+def test_a_compiler_that_crashes(tmp_path):
+    """As a stack of 256 KiB (ulimit -s) makes it."""
+    broken = tmp_path / "c++"
+    broken.write_text(
+        "#!/bin/sh\necho 'c++: internal compiler error: Segmentation fault signal terminated program' >&2; exit 4"
+    )
+    broken.chmod(0o755)
+    status, text = loaded(tmp_path / "cache", FRAME_CXX=str(broken))
+    assert status == 1 and "the compiler itself ended: it may lack memory, or stack (ulimit -s)." in text
+
+
+def test_a_job_without_a_path(tmp_path):
+    """The compiler finds the linker all the same. A compiler given by its path needs no PATH itself."""
+    environment = {"FRAME_CACHE": str(tmp_path / "cache"), "FRAME_CXX": shutil.which(cpu.compiler())}
+    command = [sys.executable, "-c", TINY_KERNEL]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, "tiny\n"), done.stderr
+
+
 def test_the_compiler_behind_a_wrapper_decides_the_key(monkeypatch, tmp_path):
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path / "cache"))
     plain = cpu._version(shutil.which("g++"))

@@ -129,6 +129,10 @@ contains
     dT => d(:)%T; dp => d(:)%p
     call frame_block('copies', [frame_in('T', dT, dT(1)), frame_in('Y', Y(:, 1, 1, :)), frame_out('p', dp, dp(1))], stat=stat)
     call tell('allocated components', count(d%p /= 2*d%T))
+    d%p = untouched
+    dT => d%T; dp => d%p
+    call frame_block('copies', [frame_in('T', dT, dT(1)), frame_in('Y', Y(:, 1, 1, :)), frame_out('p', dp, dp(1))], stat=stat)
+    call tell('allocated components without colons', merge(0, 1, stat == 0) + count(d%p /= 2*d%T))
     call frame_pin(dp, stat, dp(1))
     call tell('pin a component', merge(0, 1, stat == 0))
     call frame_unpin(dp, stat, first=d(1)%p)

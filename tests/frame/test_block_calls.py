@@ -185,7 +185,7 @@ def test_block_call_names_what_cannot_be_made():
 
     assert (out == -1).all()
 
-    with pytest.raises(StateError, match="before a mixture: call frame_tvproperties_loadmixture"):
+    with pytest.raises(StateError, match="before a mixture: call frame_loadmixture"):
         asked(Host(nq=1, mixture=None), "thermal", {"T": T}, rho_Y=out)
 
 

@@ -231,7 +231,7 @@ def test_a_mixture_file_that_cannot_be_used_is_status_3(text, words, tmp_path):
 
     done = run(compiled("mixture.f90"), file, 1, 5, 8, tmp_path / "out")
 
-    assert done.returncode == 73 and "frame_tvproperties_loadmixture" in done.stderr
+    assert done.returncode == 73 and "frame_loadmixture" in done.stderr
     assert str(file) in done.stderr and words in done.stderr
 
 

@@ -180,13 +180,24 @@ def test_names_and_paths_of_any_form(tmp_path):
     failed = {
         "failing start": (4, "cuda"),
         "block after it": (2, "called before frame_initialize"),
+        "an option in UTF-8": (3, "frame_setoption: tag begins with the byte 0xC3, wanted a name in printable ASCII."),
+        "another parameter": (3, "'timers'"),
+        "no name of a file": (3, "frame_loadmixture: file is empty, wanted the name of a mixture's file."),
+        "no mixture": (4, "call frame_loadmixture or frame_populatepreosshareddata first (by symbol, "),
         "no file": (3, "cannot be read (No such file or directory)"),
         "no name": (3, "collection is empty, wanted a name"),
         "another name": (3, "'thermic'"),
     }
     for what, (status, words) in failed.items():
         assert got[what][0] == status and words in got[what][1], (what, got[what])
-    for what in ("start", "blanks before an option", "blanks before a path", "blanks before names"):
+    for what in (
+        "start",
+        "blanks before an option",
+        "an integer parameter",
+        "a logical parameter",
+        "blanks before a path",
+        "blanks before names",
+    ):
         assert got[what] == (0, ""), what
 
 

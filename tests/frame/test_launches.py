@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from frame_host import MIXTURES, Host, asked, field, of_species, state
-from hosts import OWN_KERNEL, ROOT
+from hosts import OWN_KERNEL, ROOT, compiled, run
 
 import kernels
 from frame.errors import ArgumentError, BadNumber, StateError
@@ -182,7 +182,7 @@ def test_a_hosts_own_update_in_place_stays_out_of_what_others_ask():
 def test_a_kernel_that_needs_a_mixture_before_there_is_one():
     host = Host(mixture=None)
     host.put("Q", state())
-    with pytest.raises(StateError, match="before a mixture: call frame_tvproperties_loadmixture"):
+    with pytest.raises(StateError, match="before a mixture: call frame_loadmixture"):
         host.launch("thermal")
 
 
@@ -256,6 +256,26 @@ def test_mixtures_in_turn_have_their_own_numbers(tmp_path):
     for file in (turned, straight, turned):
         for one, other in zip(results(file, Y), first[file]):
             np.testing.assert_array_equal(one, other)
+
+
+def test_mixtures_that_come_and_go_in_a_fortran_host(tmp_path):
+    """As above, by the module, with single precision between two starts: 4 eps, 100 eps, and float's rounding, 1e-7 a
+    step of some ten."""
+    straight = ROOT / "examples" / "mechanisms" / "h2_o2.yaml"
+    order = "H2, O2, H2O, OH, H, O, HO2, H2O2, N2"
+    turned = tmp_path / "turned.yaml"
+    turned.write_text(straight.read_text().replace(order, ", ".join(order.split(", ")[::-1])))
+
+    done = run(compiled("reload.f90"), straight, turned)
+    assert done.returncode == 0, done.stdout + done.stderr
+    got = dict(line.split(": ") for line in done.stdout.splitlines())
+
+    for law in ("another order changes", "reloads", "another start", "double again"):
+        assert got[law] == "0", law
+
+    rho, omega = map(float, got["turned round"].split())
+    assert rho <= 4 * EPS and omega <= 100 * EPS
+    assert 1e-9 < float(got["single precision"]) < 1e-6
 
 
 def test_mixtures_that_come_and_go_leave_no_memory():

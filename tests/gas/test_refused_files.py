@@ -192,7 +192,11 @@ def test_hostile_file(case, tmp_path):
     "text, message",
     [
         ("phases: [", r"mix.yaml: is not valid YAML: .*line"),
-        ("phases:\n\t- name: x", r"mix.yaml: is not valid YAML"),
+        ("phases: [{name: x, species: [AR", r"expected ',' or '\]', but got '<stream end>', line 1, column"),
+        (
+            "phases:\n\t- name: x",
+            r"is not valid YAML: found a tab that cannot start any token, line 2, column 1",
+        ),
         ("a: 1\na: 2\n", r"mix.yaml: is not valid YAML: .*duplicate key"),
         ("", r"mix.yaml: got nothing, wanted a map"),
         ("- 1\n- 2\n", r"mix.yaml: got list, wanted a map"),

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from mini_solver_runs import restart_of, small
+from mini_solver_runs import SMALL, restart_of, small
 from mixtures_for_tests import ROOT
 
 from examples.mini_solver.__main__ import main, split
@@ -277,6 +277,7 @@ GOOD = dict(
         ({"time": {}}, "give end"),
         ({"time.steps": -1}, "0 or more"),
         ({"parallel.ranks": [2, 2]}, "makes 4 ranks; the run has 1"),
+        ({"parallel.backend": "gpu"}, "backend = 'gpu', did you mean 'cuda'; wanted one of"),
         ({"output.frame": ["enstrophy"]}, "unknown field 'enstrophy'"),
         ({"output.report": "often"}, "whole number"),
     ],
@@ -424,6 +425,14 @@ def test_the_command_tells_and_exits(tmp_path, capsys):
     assert "not TOML" in capsys.readouterr().err
     assert main(["verify", "--only", "nothing"]) == 1
     assert "known: interface" in capsys.readouterr().err
+
+
+def test_a_case_file_of_another_editor(tmp_path):
+    """A mark of the byte order, ends of lines of another system, and a title in UTF-8 whatever the locale is."""
+    path = tmp_path / "case.toml"
+    text = 'title = "Düse"\n' + SMALL.format(steps=1, restart=0, scheme="apec")
+    path.write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
+    assert Case.from_file(path).title == "Düse"
 
 
 def test_help_is_of_the_command_that_was_asked_for(capsys):

@@ -186,3 +186,12 @@ def test_ranks_with_the_same_error_tell_it_once(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     told = [line for line in done.stderr.splitlines() if line.startswith("python -m examples.mini_solver")]
     assert len(told) == 1 and "unknown key 'cfll', did you mean 'cfl'" in told[0], done.stderr
+
+
+def test_processes_that_are_no_ranks_of_one_run_are_refused(tmp_path):
+    """The launcher of another MPI than mpi4py's starts runs of one rank, which would write the same files."""
+    pytest.importorskip("mpi4py")
+    done = run(small(tmp_path), "--folder", tmp_path / "out", PMI_SIZE="2", OMPI_COMM_WORLD_SIZE="2")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "the launcher has started 2 processes, and mpi4py, which runs" in done.stderr
+    assert "sees one rank: take the mpirun of that MPI." in done.stderr and not (tmp_path / "out").exists()

@@ -144,11 +144,21 @@ def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
     shutil.copy(tmp_path / "a/restart.h5", tmp_path / "other.h5")
     with h5py.File(tmp_path / "other.h5", "r+") as file:  # as if of these species in another order
         file.attrs["species"] = list(file.attrs["species"])[::-1]
+    shutil.copy(tmp_path / "a/restart.h5", tmp_path / "earlier.h5")
+    with h5py.File(tmp_path / "earlier.h5", "r+") as file:  # of a release that did not keep the case
+        del file.attrs["case"]
     (tmp_path / "junk.h5").write_bytes(b"not HDF5")
 
     for name, old, new, told in (
         ("a/restart.h5", "cells = [19, 14, 9]", "cells = [19, 14, 8]", "cells"),
-        ("a/restart.h5", "T = 130.0", "T = 131.0", "case"),
+        ("a/restart.h5", "T = 130.0", "T = 131.0", "of another case: boundary.y_low.T = 130.0, the case has 131.0."),
+        (
+            "a/restart.h5",
+            "viscous = true",
+            "order = 4",
+            "numerics.order = 6, the case has 4; numerics.viscous = True, the",
+        ),
+        ("earlier.h5", "T = 130.0", "T = 131.0", "of another case: mixture, domain, boundaries, transport and scheme"),
         ("other.h5", "", "", "species"),
         ("junk.h5", "", "", "cannot be read"),
     ):
@@ -156,6 +166,16 @@ def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
         case.write_text(SMALL.format(steps=4, restart=0, scheme="double_flux").replace(old, new))
         assert main([str(case), "--folder", str(tmp_path / "b"), "--restart", str(tmp_path / name)]) == 1
         assert told in capsys.readouterr().err
+
+
+def test_a_restart_at_the_end_of_its_case_says_so(tmp_path):
+    case, folder, said = Case.from_file(small(tmp_path)), tmp_path / "a", io.StringIO()
+    assert Run(case, folder=folder)() == 0
+    before = (folder / "restart.h5").read_bytes()
+
+    assert Run(case, restart=folder / "restart.h5", folder=folder, out=said)() == 0
+    assert said.getvalue().splitlines()[-1].startswith("no step: the case ends at or before step 4, t = ")
+    assert (folder / "restart.h5").read_bytes() == before
 
 
 def test_a_damaged_restart_is_refused_or_whole(tmp_path):

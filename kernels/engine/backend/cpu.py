@@ -6,6 +6,7 @@ No other file runs the compiler.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import pathlib
@@ -15,6 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import cffi
 import numpy as np
@@ -27,6 +29,7 @@ from .entry import PACKS
 HERE = pathlib.Path(__file__).resolve().parents[2]
 MOST = 2**62  # items of a launch without a limit
 ADDRESS = 8  # bytes
+FULL = "No space left on device"  # as compiler and linker say it
 
 # Single options, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA follows IEEE and is wanted.
 FLAGS = [
@@ -201,6 +204,7 @@ def shared_object(source: Source) -> pathlib.Path:
             rule.unlink(missing_ok=True)
 
         if done.returncode:
+            _refuse_full_disk(done.stderr)
             cause = explain.cause(source, done.stderr)
             raise CompileError(f"{cause}compiling '{source.name}' failed ({wanted}):\n{done.stderr[:4000]}")
 
@@ -252,16 +256,20 @@ def _program(source: Source, wanted: str) -> list[str]:
 
 def _compiled(command: list[str], wanted: str) -> subprocess.CompletedProcess:
     """Runs the compiler. Raises BackendError if it cannot be started."""
+    environment = {"PATH": os.defpath}  # a job without a PATH: the compiler looks for the linker there
+    environment |= os.environ
+    environment["LC_ALL"] = "C"  # explain.py reads English
+
     try:
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env={**os.environ, "LC_ALL": "C"},  # explain.py reads English
-        )
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
     except OSError as error:
         raise BackendError(f"C++ compiler '{wanted}' cannot be started ({error}).") from None
+
+
+def _refuse_full_disk(text: str) -> None:
+    """A full disk is no fault of the source. Raises OSError: the cache then takes another folder, or says so."""
+    if FULL in text:
+        raise OSError(errno.ENOSPC, f"{FULL}, there or in {tempfile.gettempdir()}")
 
 
 @functools.lru_cache(None)

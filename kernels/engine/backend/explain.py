@@ -10,6 +10,7 @@ import re
 from .base import Source
 
 _ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
+_CRASH = re.compile(r"signal terminated program|internal compiler error: Segmentation fault")
 # Pattern in the compiler's message: likely cause. The first that fits counts.
 _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
@@ -36,8 +37,12 @@ _CAUSES = {
 
 
 def cause(source: Source, text: str) -> str:
-    """A line or two about the first error in the compiler's text; "" if the error is in no body of a kernel."""
+    """A line or two about the first error in the compiler's text; "" if the error is in no body of a kernel, and the
+    compiler's own."""
     text = re.sub(r"at line (\d+) of (.+)", r"\n\2:\1", text)  # NVRTC's form of a place in an including file
+    if _CRASH.search(text):
+        return "the compiler itself ended: it may lack memory, or stack (ulimit -s).\n"
+
     error = _ERROR.search(text)
     if not error or not source.bodies:
         return ""

@@ -32,6 +32,16 @@ REACTIONS = re.compile(
     r"^([\w-]*reactions):[ \t]*(?:#[^\n]*)?\n(?:(?:[ \t#]|-(?!--))[^\n&]*(?:\n|\Z)|\n)*(?![\s\[{#]|-(?!--))", re.M
 )
 
+# What the YAML reader quotes, and the quotations that are its own marks: ',' or '<stream end>'
+QUOTATION = re.compile(r"""'[^'\n]*'|"[^"\n]*"|`[^`\n]*`""")
+MARK = re.compile(r"'([^\w\s]{1,2}|<[a-z ]+>)'")
+
+
+def _without_contents(problem: str) -> str:
+    """A message of the YAML reader without quotations of the file, which may be any file."""
+    first = problem.replace(r"character '\t'", "a tab").partition("\n")[0]
+    return QUOTATION.sub(lambda found: found[0] if MARK.fullmatch(found[0]) else "a value", first).strip()
+
 
 class Node:
     """A map of the file with its place in the file, for messages, and the default units there.
@@ -251,7 +261,7 @@ class File:
             data = _parsed(text)
         except Exception as error:  # errors of the YAML reader, and of Python for bad numbers, dates and keys
             problem = getattr(error, "problem", None) or str(error)
-            problem = re.split("[\"'`]", problem)[0].strip()  # without a quotation: the file may be any file
+            problem = _without_contents(problem)
             mark = getattr(error, "problem_mark", None)
             where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
             raise MixtureError(
