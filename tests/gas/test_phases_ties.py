@@ -136,3 +136,24 @@ def test_of_two_splits_that_of_the_lower_energy_is_found(case):
         ln_phi = Mixture(mix.species, **{**single, "root": root}).properties("ln_phi", T=T, p=p, X=W)["ln_phi"]
         distance = (W * (np.log(W) + ln_phi - plane[:, None])).sum(0)
         assert distance.min() > -1e-7
+
+
+# Species, k_ij, T [K], p [Pa], share of the first species: at a little more pressure two liquids are stable
+BESIDE_TWO_LIQUIDS = [
+    (("NH3", "H2O"), 1e-9, 284.198, 510202.0, 0.73983),
+    (("H2O", "NC7H16"), 0.1, 359.96089204339194, 124050.62180396328, 0.9191066434395461),
+    (("C2H5OH", "H2O"), -0.08, 291.677, 4670.17, 0.43797),
+]
+
+
+@pytest.mark.parametrize("names, kij, T, p, z", BESIDE_TWO_LIQUIDS)
+def test_p_of_rho_and_T_where_a_search_kept_to_two_liquids(names, kij, T, p, z):
+    """p is found again, 1e-10 as the search ends. The states of the search began from one another, kept to the two
+    liquids, and ended at their end (`phases_status` 4 or 3): then it begins again, each state from nothing."""
+    mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij={"/".join(names): kij})
+    state = mix.properties("phases_status rho Y", T=T, p=p, X=[z, 1 - z])
+    assert state["phases_status"] == 1
+
+    found = mix.properties("p phases_status", rho=state["rho"], T=T, Y=state["Y"])
+    assert found["phases_status"] == 1
+    np.testing.assert_allclose(found["p"], p, rtol=1e-10)
