@@ -494,7 +494,7 @@ class Mixture:
 
     def envelope(self, X: Composition | None = None, points: int = 100) -> Arrays:
         """The boundary of two phases of composition X: T [K], p_low (dew) and p_high (bubble, or upper dew) [Pa],
-        arrays of `points`. As bubble_T; ArgumentError where no two phases are found."""
+        arrays of `points`. As bubble_T; ArgumentError where no two phases are found, or for less than two points."""
         return saturation.envelope(self, X, points)
 
     def critical_point(self, X: Composition | None = None) -> dict[str, float]:

@@ -11,7 +11,7 @@ from reference import bubble
 
 from frame.tools.bench import phase_rivals
 from frame.tools.bench.phase_rivals import EXACT, ROUNDED
-from kernels import Mixture
+from kernels import ArgumentError, Mixture
 
 # Species, k_ij of all pairs, T [K], mole fractions of the first species in the liquid; the others share the rest.
 # All of them below the critical point: there the bubble point of the highest pressure ends.
@@ -151,3 +151,23 @@ def test_beside_reference_equations(names, equation):
 
         np.testing.assert_allclose(found, wanted, rtol=0.08)
         np.testing.assert_allclose(np.diff(np.log(found)), np.diff(np.log(wanted)), rtol=0.2)
+
+
+def test_boiling_between_two_places_of_a_scan():
+    """Ethanol and water boil within 0.03 to 0.1 K next to their azeotrope, less than the steps of a scan, and are two
+    liquids where they are cold: the scan saw these alone. Bubble and dew pressures lead back, 1e-7."""
+    mix = Mixture.from_names("C2H5OH H2O", phases="equilibrium", equation="pr", kij={"C2H5OH/H2O": -0.08})
+    x = np.array([0.5, 0.85, 0.9, 0.95, 0.98])
+    X = np.stack([x, 1 - x])
+
+    bubble, dew = mix.bubble_T(1e5, X), mix.dew_T(1e5, X)
+    assert (bubble < dew).all() and (bubble > 351).all() and (dew < 358).all()
+    np.testing.assert_allclose(mix.bubble_p(bubble, X), 1e5, rtol=1e-7)
+    np.testing.assert_allclose(mix.dew_p(dew, X), 1e5, rtol=1e-7)
+
+
+@pytest.mark.parametrize("points", [0, 1, 2.5])
+def test_an_envelope_of_too_few_points(points):
+    mix = Mixture.from_names("C2H5OH H2O", phases="equilibrium", equation="pr")
+    with pytest.raises(ArgumentError, match="points = "):
+        mix.envelope([0.5, 0.5], points=points)

@@ -80,29 +80,80 @@ def test_a_trace_that_condenses_is_no_phase():
     np.testing.assert_allclose(back["T"], np.broadcast_to(T, (4, 4)), rtol=1e-12)
 
 
-# Species, equation, T [K], p [Pa], share of the first species: next to a line of three phases
-OTHER_SPLITS = [
-    (("H2O", "NC12H26"), "mapped", 302.170865868963, 4657.252827528588, 0.9997599835464185),
-    (("H2O", "NC12H26"), "mapped", 344.9534605738359, 39482.21189527734, 0.9999875611954319),
-    (("H2O", "C6H6"), "srk", 454.245, 1753940.0, 0.57),
-]
+def test_a_trace_leaves_the_boiling_point():
+    """Nitrogen with 1e-30 and 1e-40 of dodecane boils as without it, 1e-9. There the trial of the liquid is nearly all
+    nitrogen and below the plane by dodecane alone: it was taken for a phase that is not found."""
+    mix = Mixture.from_names(("N2", "NC12H26"), phases="equilibrium", equation="pr")
+    pure = Mixture.from_names("N2", phases="equilibrium", equation="pr")
+    X = np.array([[1.0, 1.0, 1.0], [1e-20, 1e-30, 1e-40]])
+    for name, at in (("bubble_T", 1e5), ("dew_T", 1e5), ("bubble_p", 100.0)):
+        wanted = getattr(pure, name)(at, None)
+        np.testing.assert_allclose(getattr(mix, name)(at, X), np.full(3, wanted), rtol=1e-9)
+
+    T = pure.bubble_T(1e5, None) * (1 + np.array([1e-12, 1e-8, 1e-6, 1e-4]))
+    found = mix.properties("phases_status beta", T=T, p=1e5, X=[1.0, 1e-30])
+    assert (found["phases_status"] == 0).all() and (found["beta"] == 1).all()
 
 
-@pytest.mark.parametrize("names, equation, T, p, z", OTHER_SPLITS)
-def test_of_two_splits_that_of_the_lower_energy_is_found(names, equation, T, p, z):
-    """Liquid water and fuel, where steam and fuel share their fugacities too: no phase on a grid of compositions is
-    below the common tangent plane, 1e-7 RT. The steam was above liquid water by 3 RT."""
-    mix = Mixture.from_names(names, phases="equilibrium", equation=equation)
-    found = mix.properties("phases_status Y_l rho_v rho_l", T=T, p=p, X=[z, 1 - z])
-    x = found["Y_l"] / mix.species.W
-    x = x / x.sum()
+# Species, equation, k_ij, T [K], p [Pa], share of the first species
+OTHER_SPLITS = {
+    # next to a line of three phases, liquid water and fuel
+    "water and fuel, warm": (("H2O", "NC12H26"), "mapped", 0.0, 302.170865868963, 4657.252827528588, 0.99975998354),
+    "water and fuel, hot": (("H2O", "NC12H26"), "mapped", 0.0, 344.9534605738359, 39482.21189527734, 0.99998756119),
+    "water and benzene": (("H2O", "C6H6"), "srk", 0.0, 454.245, 1753940.0, 0.57),
+    # two liquids, where one of them and a vapour are stable
+    "carbon dioxide and ethane": (("CO2", "C2H6"), "pr", 0.13, 167.868, 60016.6, 0.6785),
+    "ethane and methanol": (("C2H6", "CH3OH"), "pr", 0.05, 208.0655367817541, 301579.3151004849, 0.9764239116),
+    "ethane and oxygen": (("C2H6", "O2"), "mapped", 0.1, 107.02413350221377, 367224.7926359901, 0.0799690858),
+    # a liquid of less than half of its own species, and one that repels it; K beyond 1e16
+    "heptane and water": (("NC7H16", "H2O"), "pr", -0.1, 283.75384688294884, 6364.731777080616, 0.61232377995),
+    "water and heptane, cold": (("H2O", "NC7H16"), "pr", 0.1, 270.6435203597993, 2182.5177586217405, 0.43287240),
+    "ethanol and water": (("C2H5OH", "H2O"), "pr", -0.08, 291.677, 4670.17, 0.43797),
+    # a dense gas next to the critical point, from which all trials that began far off came back
+    "ammonia and fuel": (("NH3", "NC12H26"), "mapped", 0.0, 426.79, 9541700.0, 0.993498),
+    "methanol and fuel": (("CH3OH", "NC12H26"), "mapped", 0.0, 554.602, 6294180.0, 0.930415),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_SPLITS)
+def test_of_two_splits_that_of_the_lower_energy_is_found(case):
+    """No phase on a grid of compositions is below the common tangent plane, 1e-7 RT, which both phases touch: 1e-9 in
+    each ln f. The steam was above liquid water by 3 RT."""
+    names, equation, kij, T, p, z = OTHER_SPLITS[case]
+    mix = Mixture.from_names(names, phases="equilibrium", equation=equation, kij={"/".join(names): kij or 1e-9})
+    found = mix.properties("phases_status Y_l Y_v", T=T, p=p, X=[z, 1 - z])
     assert found["phases_status"] == 1
 
     single = {**mix.options, "phases": "single"}
-    plane = np.log(x) + Mixture(mix.species, **single).properties("ln_phi", T=T, p=p, X=x)["ln_phi"]
+    x = np.stack([found["Y_l"], found["Y_v"]], axis=1) / mix.species.W[:, None]
+    x = x / x.sum(0)
+    plane, of_vapour = (np.log(x) + Mixture(mix.species, **single).properties("ln_phi", T=T, p=p, X=x)["ln_phi"]).T
+    np.testing.assert_allclose(of_vapour, plane, atol=1e-9)
+
     grid = np.r_[np.geomspace(1e-9, 0.5, 400), 1 - np.geomspace(1e-9, 0.5, 400)]
     W = np.stack([grid, 1 - grid])
     for root in ("liquid", "vapour"):
         ln_phi = Mixture(mix.species, **{**single, "root": root}).properties("ln_phi", T=T, p=p, X=W)["ln_phi"]
         distance = (W * (np.log(W) + ln_phi - plane[:, None])).sum(0)
         assert distance.min() > -1e-7
+
+
+# Species, k_ij, T [K], p [Pa], share of the first species: at a little more pressure two liquids are stable
+BESIDE_TWO_LIQUIDS = [
+    (("NH3", "H2O"), 1e-9, 284.198, 510202.0, 0.73983),
+    (("H2O", "NC7H16"), 0.1, 359.96089204339194, 124050.62180396328, 0.9191066434395461),
+    (("C2H5OH", "H2O"), -0.08, 291.677, 4670.17, 0.43797),
+]
+
+
+@pytest.mark.parametrize("names, kij, T, p, z", BESIDE_TWO_LIQUIDS)
+def test_p_of_rho_and_T_where_a_search_kept_to_two_liquids(names, kij, T, p, z):
+    """p is found again, 1e-10 as the search ends. The states of the search began from one another, kept to the two
+    liquids, and ended at their end (`phases_status` 4 or 3): then it begins again, each state from nothing."""
+    mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij={"/".join(names): kij})
+    state = mix.properties("phases_status rho Y", T=T, p=p, X=[z, 1 - z])
+    assert state["phases_status"] == 1
+
+    found = mix.properties("p phases_status", rho=state["rho"], T=T, Y=state["Y"])
+    assert found["phases_status"] == 1
+    np.testing.assert_allclose(found["p"], p, rtol=1e-10)

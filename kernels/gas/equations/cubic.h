@@ -110,6 +110,42 @@ POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, con
     return beta * (F_w * inv_centred * beta * (1.0 + 0.5 * eos.sum - eos.half_gap_2 * beta) - 0.5 * L);
 }
 
+// F' and F'' of F = atanh(sqrt(w))/sqrt(w): F'' = (1/(1 - w)^2 - 3 F')/(2 w), or the derivative of the series
+template <class R> POINT_FN void atanh_slopes(const R w, const R F, R &F_w, R &F_ww) {
+    constexpr double small = number<R>::wide ? 1e-3 : 0.07;
+    const auto is_far = w > small;
+    F_w = F_ww = R(0.0);
+    if (any_of(!is_far)) {
+        UNROLL
+        for (int k = 14; k > 0; --k) {
+            F_ww = F_ww * w + F_w;
+            F_w = F_w * w + k / (2.0 * k + 1.0);
+        }
+    }
+    if (any_of(is_far)) {
+        const R far = select(is_far, w, R(0.5)), inv_rest = inverse(R(1.0 - far)), half = inverse(R(far + far));
+        const R first = (inv_rest - F) * half;
+        F_ww = select(is_far, R((inv_rest * inv_rest - 3.0 * first) * half), F_ww);
+        F_w = select(is_far, first, F_w);
+    }
+}
+
+// L_s = dL/d sum as departure_slope has it, and d2L/d sum2. With beta = b/c and h = half_gap_2, h' = 1 + sum/2:
+//   dbeta/d sum = -beta^2/2,  dw/d sum = beta^2 (h' - h beta)
+template <class Shape, class R>
+POINT_FN void departure_slopes(const Shape &eos, const R b, const R centred, const R inv_centred, const R L, R &L_s,
+                               R &L_ss) {
+    const R h = eos.half_gap_2, h_s = 1.0 + 0.5 * eos.sum, beta = b * inv_centred, beta2 = beta * beta;
+    R F_w, F_ww;
+    atanh_slopes(R(h * beta2), R(L * centred), F_w, F_ww);
+
+    const R tilt = h_s - h * beta, w_s = beta2 * tilt, slope = F_w * w_s;
+    const R w_ss = beta2 * (0.5 - h_s * beta + 0.5 * (h * beta2) - beta * tilt);
+    L_s = slope * inv_centred - 0.5 * (beta * L);
+    L_ss = (F_ww * (w_s * w_s) + F_w * w_ss - 0.5 * (beta * slope)) * inv_centred + 0.25 * (beta2 * L) -
+           0.5 * (beta * L_s);
+}
+
 // f = sqrt(a_i), f1 = -df/ds, f2 = d2f/ds2 in s = sqrt(T), per mass, of smooth_root in records.py. With the size c =
 // (1 - BEND) sqrt(a_c)/W the straight line is g - q s = c (1 - y), and beyond it f = c/(1 + y + y^2 + y^3). Where y = 0
 // the bits are those of g - q s.

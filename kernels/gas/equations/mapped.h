@@ -290,13 +290,25 @@ template <class R> struct MapSlope {
     R shift, rate;
 };
 
-template <class M, class R>
-POINT_FN MapSlope<R> map_slope(const M &m, const R T, const R x, const R moment_over_b, const int k) {
+// sum_j c_jk x^j
+template <class M, class R> POINT_FN R own_map(const M &m, const R x, const int k) {
     const scalar *const numbers = &m.map_numbers[0];
     constexpr int NS = M::NS;
-    const R r = inverse_of_swelling(m, T, k), tau = numbers[4 * NS + k] * r;
-    const R of_own = numbers[k] + x * (numbers[NS + k] + x * (numbers[2 * NS + k] + x * numbers[3 * NS + k]));
-    return {of_own - tau + moment_over_b * m.b_mass[k], tau * r};
+    return numbers[k] + x * (numbers[NS + k] + x * (numbers[2 * NS + k] + x * numbers[3 * NS + k]));
+}
+
+template <class M, class R>
+POINT_FN MapSlope<R> map_slope(const M &m, const R T, const R x, const R moment_over_b, const int k) {
+    const R r = inverse_of_swelling(m, T, k), tau = m.map_numbers[4 * M::NS + k] * r;
+    return {own_map(m, x, k) - tau + moment_over_b * m.b_mass[k], tau * r};
+}
+
+// use(k, tau_k, -tau_k') of the few species that swell: a division for each
+template <class M, class R, class Use> POINT_FN void for_swelling(const M &m, const R T, const Use &use) {
+    for_few<typename M::Swelling>([&](const auto s) INLINED {
+        const R r = inverse_of_swelling(m, T, int(s)), tau = of_species(&m.map_numbers[4 * M::NS], s) * r;
+        use(int(s), tau, R(tau * r));
+    });
 }
 
 // sum_j c[j] c_jk, with c_0k - tau_k for c_0k

@@ -5,8 +5,6 @@
 #include "gas/phases/lower.h"
 #include "gas/phases/settled.h"
 
-constexpr double MAIN = 0.1; // share of a trial, or of what makes it unstable, from which a species limits its moles
-
 enum { ONE_PHASE, IN_TWO_PHASES, NOT_FOUND, NEEDS_A_THIRD, IN_THREE_PHASES };
 
 template <class R> POINT_FN R status_of(const MaskOf<R> two) {
@@ -76,17 +74,21 @@ POINT_FN void feed_at_pressure(const M &m, const MaskOf<R> tested, Feed<M, R> &f
     }
 }
 
-// Whether the phase of an unstable feed's trial has next to no moles: of a species that is most of it there are no more
-template <class M, class R> POINT_FN MaskOf<R> has_gone(const Feed<M, R> &feed, const Verdict<M, R> &verdict) {
-    R W[M::NS], sum = R(0.0), most = R(1.0);
+// The points of `ask`, of unstable feeds, of which the trial's phase has next to no moles: it is not below the plane
+// without the species that the feed has too little of. There are no more moles of it than of a species that it needs.
+template <class M, class R>
+PHASE_PART MaskOf<R> has_gone(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict) {
+    Trial<M, R> trial;
+    FOR_SPECIES (k, M::NS) trial.ln_W[k] = verdict.ln_W[2][k];
+    minimise_later(m, feed, ask, Aim::STATIONARY, trial);
+
+    R W[M::NS], sum = R(0.0), rest = R(1.0);
     FOR_SPECIES (k, M::NS) {
-        W[k] = exp(within(verdict.ln_W[2][k], 300.0));
+        W[k] = exp(within(trial.ln_W[k], 300.0));
         sum += W[k];
     }
-    // A trial whose sum is S loses its ln S where as much of a species is taken away
-    const R least = MAIN * smaller(sum, at_least(R(sum - 1.0), 1e-6));
-    FOR_SPECIES (k, M::NS) most = select(W[k] > least, smaller(most, R(feed.z[k] * sum / W[k])), most);
-    return most < GONE;
+    FOR_SPECIES (k, M::NS) rest -= select(feed.z[k] * sum > GONE * W[k], W[k], R(0.0));
+    return ask && rest > -UNSTABLE;
 }
 
 // Fills V, ln kappa and eta of s at its T and p for the points of `ask`; warm: those whose ln kappa and eta are a
@@ -141,7 +143,9 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
                     const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
                     take_lower_split(m, feed, now, two);
                     found = found || now;
-                    lost = lost || (verdict.certain && !now && !has_gone(feed, verdict));
+                    auto missed = verdict.certain && !now;
+                    if (any_of(missed)) missed = missed && !has_gone(m, feed, missed, verdict);
+                    lost = lost || missed;
                 }
                 keep_test(m, feed, unknown, unknown && !verdict.unstable, verdict, s);
             }

@@ -62,9 +62,9 @@ template <class M> struct PhaseEquation<M, true> {
 
     // room = free + C(1) - C(x) without their difference
     template <class F> static POINT_FN void measure(F &f) {
-        const auto w = f.free + f.B, x = f.B / w;
+        const auto w = f.free + f.B, inv_w = inverse(w), x = f.B * inv_w;
         const auto steep = f.map.c1 + f.map.c2 * (1.0 + x) + f.map.c3 * (1.0 + x * (1.0 + x));
-        f.room = f.free * (1.0 + steep / w);
+        f.room = f.free * (1.0 + steep * inv_w);
         f.V = w - map_value(f.map, x);
     }
 
@@ -75,7 +75,7 @@ template <class M> struct PhaseEquation<M, true> {
     template <class R, class F, class Lean>
     static POINT_FN R root(const M &m, const R T, const R p, const F &f, const Lean &lean) {
         if constexpr (!is_absent<Lean>) {
-            const R inv_b = 1.0 / f.B;
+            const R inv_b = inverse(f.B);
             const VolumeMap<R> per_b =
                 volume_map(R(0.0), R(f.map.c1 * inv_b), R(f.map.c2 * inv_b), R(f.map.c3 * inv_b));
             const auto known = p > 0.0 && p <= HIGHEST_PRESSURE;
@@ -90,27 +90,27 @@ template <class M> struct PhaseEquation<M, true> {
 
     // The map at w, p, and P_V at constant T
     template <class R, class F> static POINT_FN void add_stiffness(const Attraction<M, R> &at, F &f) {
-        const R inv_w = 1.0 / (f.free + f.B);
+        const R inv_w = inverse(R(f.free + f.B));
         f.x = f.B * inv_w;
         f.C = map_value(f.map, f.x);
         f.moment = map_moment(f.map, f.x);
         f.pi = f.n * f.inv_free + f.D * f.psi_V * at.inv_RT;
-        f.P_V = f.P_V / (1.0 + f.moment * inv_w);
+        f.P_V = f.P_V * inverse(R(1.0 + f.moment * inv_w));
     }
 
     // psi becomes L; L_s, L_ss: derivatives of psi in delta1 + delta2
     template <class R, class F>
     static POINT_FN void add_slopes(const M &m, const Attraction<M, R> &at, const R L_s, const R L_ss, F &f) {
         const auto eos = shape(m, f.delta);
-        const R x = f.x, w = f.free + f.B, inv_B = 1.0 / f.B, inv_B2 = inv_B * inv_B;
-        const R inv_product = 1.0 / eos.product;
+        const R x = f.x, w = f.free + f.B, inv_B = inverse(f.B), inv_B2 = inv_B * inv_B;
+        const R inv_product = inverse(eos.product);
         MapIntegrals<R> in;
         free_integrals(x, R(-log(f.free * (x * inv_B))), in);
         shape_integrals(eos, x, R(f.B * f.psi), inv_product, in);
         shape_slopes(eos, R(f.B * L_s), inv_product, in);
 
         // Second derivatives of J_k in delta1 + delta2, by the derivative of the recursion for J_slope
-        const R inv_Delta = 1.0 / in.Delta, bend = (x - x * x) * inv_Delta;
+        const R inv_Delta = inverse(in.Delta), bend = (x - x * x) * inv_Delta;
         R J_curved[5];
         J_curved[0] = f.B * L_ss;
         J_curved[1] =
@@ -121,7 +121,7 @@ template <class M> struct PhaseEquation<M, true> {
                 inv_product * (2.0 * (in.J_slope[k] - in.J_slope[k - 1]) - eos.sum * J_curved[k - 1] - J_curved[k - 2]);
 
         // From delta1 + delta2 to delta1
-        const R inv_more = 1.0 / (1.0 + f.delta), slope_d = 4.0 * inv_more * inv_more * inv_more;
+        const R inv_more = inverse(R(1.0 + f.delta)), slope_d = 4.0 * inv_more * inv_more * inv_more;
         const R slope = eos.slope, slope2 = slope * slope;
 
         // Parts of each c_k. With I_x = x^k/(1 - x), J_x = x^(k+1)/Delta: of I_k/B the derivatives in B are
@@ -161,11 +161,12 @@ template <class M> struct PhaseEquation<M, true> {
 
         const R moment_over_b = f.moment * inv_B;
         FOR_SPECIES (k, NS) {
-            f.C_i[k] = map_slope(m, at.T, x, moment_over_b, k).shift * m.W[k];
+            f.C_i[k] = (own_map(m, x, k) + moment_over_b * m.b_mass[k]) * m.W[k];
             f.K_i[k] = over_coefficients(m, f.K_c, k);
             f.L_i[k] = over_coefficients(m, f.L_c, k);
-            f.P_i[k] += f.P_V * f.C_i[k];
         }
+        for_swelling(m, at.T, [&](const int k, const R tau, const R) INLINED { f.C_i[k] -= tau * m.W[k]; });
+        FOR_SPECIES (k, NS) f.P_i[k] += f.P_V * f.C_i[k];
     }
 
     template <class R, class F>
@@ -182,10 +183,8 @@ template <class M> struct PhaseEquation<M, true> {
         e.U += T * p * f.C_T;
         e.U_V += T * p_V * f.C_T;
         e.C_v += T * ((2.0 * p_T_at_w + p_V * f.C_T) * f.C_T + p * f.C_TT);
-        FOR_SPECIES (k, NS) {
-            const R rate = map_slope(m, T, f.x, R(0.0), k).rate * m.W[k];
-            e.U_i[k] += rest * (f.L_i[k] + f.psi_V * f.C_i[k]) + T * (at.RT * f.P_i[k] * f.C_T + p * rate);
-        }
+        FOR_SPECIES (k, NS) { e.U_i[k] += rest * (f.L_i[k] + f.psi_V * f.C_i[k]) + T * at.RT * f.P_i[k] * f.C_T; }
+        for_swelling(m, T, [&](const int k, const R, const R rate) INLINED { e.U_i[k] += T * p * (rate * m.W[k]); });
     }
 
     template <class R, class F> static POINT_FN void add_entropy(const Attraction<M, R> &at, const F &f, R &entropy) {

@@ -50,7 +50,7 @@ POINT_FN void phase_sums(const M &m, const Attraction<M, R> &at, const R *x, Pha
     EquationOf<M>::add_sums(m, at.T, x, f);
 
     if constexpr (M::deltas_by_species) {
-        const R inv_n = 1.0 / f.n;
+        const R inv_n = inverse(f.n);
         f.delta = R(0.0);
         FOR_SPECIES (k, M::NS) f.delta += x[k] * m.phase_delta[k];
         f.delta = f.delta * inv_n;
@@ -91,7 +91,8 @@ template <class M, class R> POINT_FN void phase_stiffness(const M &m, const Attr
 // After phase_stiffness: psi with its other derivatives, and those of p
 template <class M, class R> POINT_FN void further_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
     const auto eos = shape(m, delta_of(m, f));
-    const R B = f.B, w = f.free + B, inv_B = inverse(B), inv_centred = inverse(R(f.free + (0.5 * eos.linear) * B));
+    const R B = f.B, w = f.free + B, inv_B = inverse(B);
+    const R centred = f.free + (0.5 * eos.linear) * B, inv_centred = inverse(centred);
     const R inv_D = -f.psi_V;
 
     f.psi = departure_integral(eos, B, inv_centred);
@@ -101,14 +102,10 @@ template <class M, class R> POINT_FN void further_slopes(const M &m, const Attra
 
     R of_delta = R(0.0), L_s = R(0.0), L_ss = R(0.0);
     if constexpr (M::deltas_by_species) {
-        // d sum/d delta1 = 1 - 2/(1 + delta1)^2, sum = delta1 + delta2, and its derivative; product = 1 - sum
-        const R inv_more = 1.0 / (1.0 + f.delta), curved = 4.0 * inv_more * inv_more * inv_more;
-        L_s = departure_slope(eos, B, inv_centred, f.psi);
+        // d sum/d delta1 = 1 - 2/(1 + delta1)^2, and its derivative
+        const R inv_more = inverse(R(1.0 + f.delta)), curved = 4.0 * inv_more * inv_more * inv_more;
         const R L_Vs = B * f.free * (inv_D * inv_D);
-        const Dual<R> sum = moving(eos.sum, R(1.0)), none(0.0), L = moving(f.psi, L_s);
-        const MixedShape<Dual<R>> along{none, none, sum, 1.0 - sum, 0.25 * sum * sum + sum - 1.0, 2.0 + sum, none};
-        const Dual<R> centred = still<1>(w) + (0.5 * sum) * still<1>(B);
-        L_ss = departure_slope(along, still<1>(B), Dual<R>(1.0) / centred, L).d[0];
+        departure_slopes(eos, B, centred, inv_centred, f.psi, L_s, L_ss);
         f.psi_d = L_s * eos.slope;
         f.psi_Vd = L_Vs * eos.slope;
         f.psi_Bd = -(f.psi_d + w * f.psi_Vd) * inv_B;

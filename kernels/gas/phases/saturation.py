@@ -20,6 +20,7 @@ SCAN = 240  # states at which a line is looked at before the bisection
 DENSE_SCAN = 40  # states more at higher pressures, where a light gas dissolves in a heavy liquid
 BISECTIONS = 60
 JUMP = 1e-3  # relative difference of density at which a pure species boils; less is a fluid above its critical point
+BOILS = 1.0  # of ln rho between two states of a scan; a fluid 0.5 % above its critical point changes by 0.8
 LOWEST_P = 1e-4  # Pa; where a scan of p begins
 MIDDLE_P = 8.0  # of the largest pc; where it ends, and that of dense states begins
 HIGHEST_P = 2e8  # Pa
@@ -94,8 +95,9 @@ class Line:
         points = np.arange(self.fixed.size)
         found = self.at(order)
 
-        # Where two phases are seen on the scan they are the other side; else the liquid, or the gas, is
-        seen = (found["phases_status"] == 1).any(0)
+        # Where two phases are seen on the scan they are the other side; else the liquid, or the gas, is, as where it
+        # boils between two places, and two liquids are seen elsewhere
+        seen = (found["phases_status"] == 1).any(0) & ~_boils_between(found).any(0)
 
         def is_mine(state):
             return (state["phases_status"] == 0) & (seen | (state["beta"] == beta))
@@ -119,6 +121,14 @@ class Line:
         ratio = np.abs(np.log(before["rho"] / behind["rho"]))
         real = inside & ((behind["phases_status"] == 1) | (ratio > JUMP))
         return np.where(real, np.sqrt(mine * other), np.nan).reshape(self.shape)
+
+
+def _boils_between(found) -> np.ndarray:
+    """Whether one phase is a liquid and its neighbour on the scan (some - 1, points) a gas, with another density."""
+    one = found["phases_status"] == 0
+    flips = np.abs(np.diff(found["beta"], axis=0)) == 1
+    ratio = np.abs(np.diff(np.log(found["rho"]), axis=0))
+    return one[:-1] & one[1:] & flips & (ratio > BOILS)
 
 
 def _common_shape(name: str, of_state, of_X) -> tuple[int, ...]:
@@ -157,6 +167,10 @@ def dew_p(mixture, T, X):
 
 def envelope(mixture, X, points: int = 100) -> dict:
     """See Mixture.envelope."""
+    refuse(
+        not isinstance(points, (int, np.integer)) or points < 2,
+        f"points = {points!r}; wanted a whole number, 2 or more.",
+    )
     X = composition(mixture, X)
     Tc = mixture.species.Tc[X > 0]
     T = np.linspace(max(0.45 * Tc.min(), 20.0), 1.1 * Tc.max(), 4 * points)

@@ -28,17 +28,17 @@ template <class M, class R> struct TwoPhases {
 template <class M, class R>
 POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
-    R half = R(0.0), k[NS];
+    R half = R(0.0), ratio[NS], k[NS]; // K or 1/K; k: less 1
     FOR_SPECIES (i, NS) half += z[i] * (K[i] - 1.0) * inverse(R(K[i] + 1.0));
     const auto for_liquid = half > 0.0;
 
     R low = R(-1e9), high = R(1e9);
     FOR_SPECIES (i, NS) {
-        const R K_i = select(for_liquid, inverse(K[i]), K[i]);
-        k[i] = K_i - 1.0;
+        ratio[i] = select(for_liquid, inverse(K[i]), K[i]);
+        k[i] = ratio[i] - 1.0;
         const auto there = z[i] > 1e-30, above = k[i] > 1e-14, below = k[i] < -1e-14;
         const R inv_k = inverse(select(above || below, k[i], R(1.0)));
-        low = select(there && above, larger(low, R((K_i * z[i] - 1.0) * inv_k)), low);
+        low = select(there && above, larger(low, R((ratio[i] * z[i] - 1.0) * inv_k)), low);
         high = select(there && below, smaller(high, R((z[i] - 1.0) * inv_k)), high);
     }
 
@@ -69,7 +69,7 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
     s.beta = select(ask, select(for_liquid, R(1.0 - b), b), s.beta);
     s.rest = select(ask, select(for_liquid, b, R(1.0 - b)), s.rest);
     FOR_SPECIES (i, NS) {
-        const R one = z[i] * inverse(R(1.0 + b * k[i])), other = one * (k[i] + 1.0);
+        const R one = z[i] * inverse(R(1.0 + b * k[i])), other = one * ratio[i];
         s.x[i] = select(ask, select(for_liquid, other, one), s.x[i]);
         s.y[i] = select(ask, select(for_liquid, one, other), s.y[i]);
     }

@@ -7,6 +7,7 @@
 
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
 constexpr double ABSENT = 1e-25;        // residuals of scarcer species do not count
+constexpr double UNSTABLE = 1e-9;       // distance below the tangent plane that counts
 constexpr int STABILITY_STEPS = 40;
 constexpr double LEANING = 7.5; // steps in which a trial that is to be a liquid takes its smallest volume, even where
                                 // the largest has the lower Gibbs energy: the start is not yet the liquid's composition
@@ -20,7 +21,8 @@ constexpr double APART = 1e-2;    // distance from the feed beyond which a trial
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
 constexpr double WILSON = 5.373;  // phase_wilson over 1 + omega
-constexpr double GAS = 3.0;       // volume, in units of the critical, above which a feed has no lighter phase beside it
+constexpr double GAS = 3.0;       // volume, in units of the critical, above which a feed is a thin gas
+constexpr double NEAR_DEW = 1.5;  // and from which on it has no lighter phase beside it
 constexpr double DENSE = 0.5;     // and below which it is a liquid far from its critical point
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
@@ -161,11 +163,11 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     auto flat = top < 1e-4;
     if (aim == Aim::FOLLOW) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
     const auto above = flat && tm > (aim == Aim::STATIONARY ? 1e300 : 1e-5);
-    const auto below = tm < -1e-9 && differs, stationary = top < 1e-9 || above;
+    const auto below = tm < -UNSTABLE && differs, stationary = top < 1e-9 || above;
     // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils
     const auto is_root = fabs(f.V - feed.V) < SAME_ROOT * feed.V;
     const auto nears_feed =
-        is_root && tm > -1e-9 && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
+        is_root && tm > -UNSTABLE && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
     auto ended = stationary || nears_feed || far < 1e-10 || !(fabs(tm) < 1e300);
     if (aim != Aim::STATIONARY) ended = ended || below;
     trial.tm = select(at_work, tm, trial.tm);
@@ -243,10 +245,12 @@ enum { LIKE_VAPOUR, LIKE_LIQUID, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
 
 // ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, and the liquid's
 // own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol.
-template <class M, class R> POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R *ln_K, const int k) {
+// d: ln of the fugacity over p
+template <class M, class R>
+POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const R ln_K, const int k) {
     const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;
     const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
-    return feed.d[k] - ln_K[k] - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold;
+    return d - ln_K - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold;
 }
 
 // Another species than the heaviest that may be a liquid by itself, the one with the largest ratio of fugacities. Water
@@ -263,7 +267,7 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
     R share = R(0.0);
     another.most = another.heaviest = R(-1e9);
     FOR_SPECIES (k, M::NS) {
-        const R own = over_own_liquid(m, feed, ln_K, k);
+        const R own = over_own_liquid(m, feed, feed.d[k], ln_K[k], k);
         const auto is_other = ln_K[k] > least, larger_one = is_other && own > another.most;
         another.heaviest = select(is_other, another.heaviest, larger(own, another.heaviest));
         another.most = select(larger_one, own, another.most);
@@ -275,17 +279,18 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
 
 // What the trials that ended found: the best is kept
 template <class M, class R>
-POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid, const Trial<M, R> &trial,
-                             Verdict<M, R> &v) {
+POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid,
+                             const MaskOf<R> is_near_dew, const Trial<M, R> &trial, Verdict<M, R> &v) {
     const auto better = trial.unstable && ended && (trial.tm < v.tm || !v.unstable);
     const auto nearest = trial.apart && ended && !v.unstable && trial.tm < v.shadow;
     const auto is_first = start<LIKE_VAPOUR + 0.5, is_third = start> LIKE_LIQUID + 0.5;
+    const auto is_gas = is_first && !is_near_dew; // else the vapour is the feed
     FOR_SPECIES (k, M::NS) {
-        v.ln_W[0][k] = select(ended && is_first, trial.ln_W[k], v.ln_W[0][k]);
+        v.ln_W[0][k] = select(ended && is_gas, trial.ln_W[k], v.ln_W[0][k]);
         v.ln_W[1][k] = select(ended && !is_first && !is_third, trial.ln_W[k], v.ln_W[1][k]);
         v.ln_W[2][k] = select(better || nearest, trial.ln_W[k], v.ln_W[2][k]);
     }
-    const auto is_lighter = is_first || (start > RICH_IN_HEAVIEST + 0.5 && is_liquid);
+    const auto is_lighter = is_gas || (start > RICH_IN_HEAVIEST + 0.5 && is_liquid);
     v.is_vapour = select(better, select(is_lighter, R(1.0), R(0.0)), v.is_vapour);
     v.shadow = select(nearest, trial.tm, v.shadow);
     v.tm = select(better, trial.tm, v.tm);
@@ -313,14 +318,16 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     if (!any_of(tested)) return;
     v.alone = tested;
 
-    // No vapour-like trial where the feed is a gas; none that is rich in the heaviest species where the liquid-like
-    // trial is that already
+    // No vapour-like trial where the feed is a gas: a dense one is tried half-way to the liquid instead, as liquid-like
+    // trials far from a critical point come back to the feed. None that is rich in the heaviest species where the
+    // liquid-like trial is that already
     const auto is_liquid = feed.V < critical;
     Another<M, R> another;
     find_another(m, feed, ln_K, least, feed.V < DENSE * critical, another);
     const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
     auto is_heavy = !nowhere<R>();
     FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
+    const auto is_near_dew = feed.V > NEAR_DEW * critical;
     R start = select(feed.V > GAS * critical, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 
     // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
@@ -338,14 +345,16 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     for (int step = 0; step < TRIALS * STABILITY_STEPS; ++step) {
         if (any_of(begin)) {
             begin_descent(begin, way, trial);
-            way.lean = select(start < LIKE_VAPOUR + 0.5, R(0.0), R(LEAN));
+            way.lean = select(start < LIKE_VAPOUR + 0.5 && !is_near_dew, R(0.0), R(LEAN));
             FOR_SPECIES (k, NS) {
                 const auto is_other = ln_K[k] > least;
-                const auto is_another = is_other && over_own_liquid(m, feed, ln_K, k) >= another.most;
+                const auto is_another = is_other && over_own_liquid(m, feed, feed.d[k], ln_K[k], k) >= another.most;
                 const auto is_rich =
                     (start < RICH_IN_HEAVIEST + 0.5 && !is_other) || (start > RICH_IN_HEAVIEST + 0.5 && is_another);
                 const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
-                const R vapour = select(is_liquid, feed.d[k], R(feed.ln_z[k] + ln_K[k]));
+                const R half_way = feed.ln_z[k] - 0.5 * ln_K[k];
+                const R of_gas = select(is_near_dew, half_way, R(feed.ln_z[k] + ln_K[k]));
+                const R vapour = select(is_liquid, feed.d[k], of_gas);
                 const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - ln_K[k]));
                 trial.ln_W[k] = select(begin, select(start > LIKE_LIQUID + 0.5, rich, like), trial.ln_W[k]);
             }
@@ -355,7 +364,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 
         const auto ended = before && !way.open;
         if (any_of(ended)) {
-            conclude_trial(ended, start, is_liquid, trial, v);
+            conclude_trial(ended, start, is_liquid, is_near_dew, trial, v);
             start = select(ended, R(start + 1.0), start);
             const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
             start = select(ended && is_done, R(start + 1.0), start);

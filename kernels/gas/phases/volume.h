@@ -25,6 +25,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     now.carried = false; // states on the way are not kept
     now.T = select(start.T > T_LOWEST && start.T < T_HIGHEST, start.T, R(T_PLAIN));
     auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>(), ends_in_three = nowhere<R>();
+    auto cold = nowhere<R>(); // points at a given T whose states began from one another in vain
 
     Bracket<R> in_T, in_p;
     in_T.seen_low = in_T.seen_high = in_p.seen_low = in_p.seen_high = nowhere<R>();
@@ -40,7 +41,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     for (int count = 0; count < BRACKET_STEPS; ++count) {
         R kind;
         Heat<M, R> heat;
-        const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
+        const auto two = flash_with_heat(m, given.z, open, warm && !cold, now, kind, heat);
         warm = count < FROM_NOTHING ? two : nowhere<R>();
 
         // Volume: too small, then p is too high
@@ -90,15 +91,21 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         ends_in_three = (ends_in_three && !next_T) || three;
         auto no_other = next_T;
         if (ENERGY) no_other = no_other && in_T.high < in_T.low * (1.0 + 1e-13);
+        else {
+            const auto again = no_other && !close && !cold;
+            cold = cold || again;
+            no_other = no_other && !again;
+        }
         open = open && !close && !no_other;
         if (everywhere(!open)) break;
 
-        narrow(next_T && miss > 0.0, next_T && miss < 0.0, now.T, miss, in_T);
+        const auto moves_T = ENERGY ? next_T : nowhere<R>();
+        narrow(moves_T && miss > 0.0, moves_T && miss < 0.0, now.T, miss, in_T);
         if (count == FROM_NOTHING) open_bracket(open, R(T_LOWEST), R(T_HIGHEST), in_T);
         const R newton_T = select(at_V && heat.C_v > 0.0, R(now.T + miss_U / heat.C_v), chord_of(in_T));
         auto sound = newton_T > in_T.low && newton_T < in_T.high;
         if (count % 8 == 7) sound = nowhere<R>(); // now and then a bisection, whatever Newton's method does
-        const R T = select(next_T, select(sound, newton_T, sqrt(in_T.low * in_T.high)), now.T);
+        const R T = select(moves_T, select(sound, newton_T, sqrt(in_T.low * in_T.high)), now.T);
 
         // p of the next evaluation: by Newton's method in ln p, or along constant V where T changes
         const R along_p = within(R(miss_V * now.V * p_V / now.p), 20.0);
