@@ -347,7 +347,7 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()
-    if types.result == types.work:
+    if types.result == types.work and (direct or out is None):
         repeats.keep(asked.repeated, {**views, "out": given}, arrays, call)
     return out if direct else result_order.turned(arrays["out"], back)
 
