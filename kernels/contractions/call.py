@@ -20,6 +20,7 @@ from .arrays import (
     exact_result,
     is_complex,
     named_type,
+    plain,
     refuse_inexact,
     share_memory,
     types_of,
@@ -196,7 +197,7 @@ def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:
 
 def _operand(name: str, given, backend):
     """An array, or a number of Python's. Raises ArgumentError for what NumPy makes no array of."""
-    array = as_array(name, given, backend)
+    array = plain(as_array(name, given, backend))
     if type(array) in (int, float, complex) or hasattr(array, "strides"):
         return array
     if array is None:
@@ -392,6 +393,7 @@ def _statements(text: str, arrays: dict, asked: Asked):
     backend, given = backend_of(asked.backend, arrays.values()), tuple(arrays)
     arrays = {name: as_array(name, a, backend) for name, a in arrays.items()}
     dtype = named_type(arrays)
+    arrays |= {name: plain(arrays[name]) for name in e.inputs}
     sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
     script.check({**sizes, e.batch: n})
 

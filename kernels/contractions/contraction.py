@@ -319,7 +319,7 @@ class Contraction:
         """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
         p, size = self.program, self.dtype.itemsize
         outputs = [p.arrays[name] for name in p.expression.outputs]
-        if n * sum(a.size for a in outputs) * size < library_costs.STREAMED:
+        if not library_costs.streamed(n * sum(a.size for a in outputs) * size):
             return False
         return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
 

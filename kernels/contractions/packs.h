@@ -58,9 +58,10 @@ template <class V> POINT_FN void store_part(scalar *p, V x, int n, int first = 0
 template <class V> POINT_FN V load_part(const scalar *p, int n) {
 #if VECTOR_BYTES == 32
     if (n == 1) return V{*p};
-    decltype(V{} < V{}) mask;
+    decltype(V{} < V{}) lane;
     UNROLL
-    for (int i = 0; i < lanes_of<V>; ++i) mask[i] = i < n ? -1 : 0;
+    for (int i = 0; i < lanes_of<V>; ++i) lane[i] = i;
+    const auto mask = lane < n;
     if constexpr (sizeof(scalar) == 8 && sizeof(V) == 32) return (V)_mm256_maskload_pd((const double *)p, (__m256i)mask);
     else if constexpr (sizeof(scalar) == 8) return (V)_mm_maskload_pd((const double *)p, (__m128i)mask);
     else if constexpr (sizeof(V) == 32) return (V)_mm256_maskload_ps((const float *)p, (__m256i)mask);
