@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..engine.backend.base import Backend
 
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
+FEW = 32  # entries: four packs of float64
 OTHERS = ("headers", "folders", "quick")  # of Contraction; `order` if it is a number
 
 
@@ -376,8 +377,8 @@ def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
 
 
 def _about(n: int) -> int:
-    """The nearest power of 2: a plan for each batch would be many."""
-    return 2 ** round(math.log2(max(n, 1)))
+    """The nearest power of 2: a plan for each batch would be many. Of few entries it counts how they fill packs."""
+    return n if 1 <= n <= FEW else 2 ** round(math.log2(max(n, 1)))
 
 
 # ---- statements ----------------------------------------------------------------------------------------------------

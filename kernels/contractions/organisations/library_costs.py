@@ -138,7 +138,8 @@ def cached(held: float) -> float:
     return min(max(1.5 - held / cpu.third_cache(), 0.0), 1.0)
 
 
-STREAMED = 0.5  # of the last cache: a larger output bypasses a core's caches
+STREAMED = 4 << 20  # bytes of an output that may bypass a core's caches
+KEPT = 0.5  # of the last cache: arrays that are smaller together stay there, the output too
 COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: as many vectors of the other organisations' in single
 VECTOR = 64  # bytes of a vector operation of a price
@@ -216,7 +217,10 @@ def _turns(way: fold.Way, array: int) -> int:
 def copy_seconds(style: str, dtype: str, moves) -> float:
     """Of a copy to another order."""
     r = rates(style, dtype)
-    size = 2 * math.prod(m.extent for m in moves) * np.dtype(dtype).itemsize
+    numbers, each = math.prod(m.extent for m in moves), np.dtype(dtype).itemsize
+    step = min((abs(m.source) for m in moves if m.extent > 1), default=1)
+    read = min(max(step, 1) * each, LINE) if style == "packs" else each  # bytes that come for a number
+    size = numbers * (read + each)
     return size / (r.copies * _faster(style, COPIED * size)) + r.call
 
 
@@ -237,9 +241,9 @@ def fresh_seconds(style: str, p: Program) -> float:
     return size * r.fresh / r.memory if size > scratch.MOST else 0.0
 
 
-def streamed(size: float) -> bool:
-    """Whether an output of so many bytes bypasses a core's caches."""
-    return size >= STREAMED * cpu.third_cache()
+def streamed(size: float, held: float) -> bool:
+    """Whether an output of so many bytes bypasses a core's caches. held: bytes of all arrays."""
+    return size >= STREAMED and held >= KEPT * cpu.third_cache()
 
 
 def memory_seconds(style: str, p: Program, entries: int = 1) -> float:
@@ -301,7 +305,15 @@ def _numbers(p: Program, a) -> int:
 def passes(style: str, p: Program, a) -> bool:
     """Whether an output of the usual batch bypasses a core's caches, see Contraction._past."""
     size, n = np.dtype(p.dtype).itemsize, usual_batch(p)
-    return style == "packs" and a.place == 0 and streamed(n * a.size * size) and a.after * size % LINE == 0
+    if style != "packs" or a.place != 0 or a.after * size % LINE:
+        return False
+    return streamed(n * a.size * size, held_bytes(p, n))
+
+
+def held_bytes(p: Program, n: int) -> int:
+    """Of all arrays of n entries."""
+    numbers = sum(a.size * (1 if a.place is None or a.mixed else n) for a in p.arguments)
+    return numbers * np.dtype(p.dtype).itemsize
 
 
 def unit(style: str, p: Program) -> float:

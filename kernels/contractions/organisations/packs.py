@@ -156,8 +156,8 @@ class Lanes(Packs):
         squares, rest = divmod(a.after, width)
         if a.after > 1:
             return squares * TURNED * width + rest * width
-        packs = -(-n // width)
-        return (packs - 1 + width) / packs  # the last pack comes number by number: n is about the batch
+        packs, rest = divmod(n, width)
+        return (packs + (width if rest else 0)) / (packs + (rest > 0))  # the rest comes number by number
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)

@@ -163,16 +163,14 @@ class Sweeps(OnHost):
         s, size = swept(p, n), np.dtype(p.dtype).itemsize
         stated = the_sum(p)
 
-        past, moved, held = _past(s, stated, size), 0, 0
-        for k in range(len(stated.factors) + 1):
-            own = math.prod(loop.extent for loop in s.loops if loop.step[k]) * size
-            moved += 0 if k == OUT and past else own * (2 if k == OUT else 1)
-            held += own
+        written = size * math.prod(loop.extent for loop in s.loops if loop.step[OUT])
+        held, past = _held(s, size), _past(s, stated, size)
+        moved = held - written if past else held + written
         runs = s.runs / _together(s, size) * RUN[s.kind]
         scattered = turns(s.loops) * NUMBER if s.kind == SCATTERED else 0.0
         memory = moved / library_costs.pace("packs", p.dtype, held)
         if past:
-            memory += turns(s.loops) * size / library_costs.rates("packs", p.dtype).memory
+            memory += written / library_costs.rates("packs", p.dtype).memory
         seconds = CALL + memory + runs + scattered
         return seconds / n / library_costs.unit("packs", p)
 
@@ -245,7 +243,13 @@ def _past(s: Sweep, stated: Sum, size: int) -> bool:
     if s.kind != LIES or stated.adds or any(not loop.step[OUT] and loop.extent > 1 for loop in s.loops):
         return False
     on_lines = all(loop.step[OUT] * size % LINE == 0 for loop in s.loops[:-1])
-    return on_lines and library_costs.streamed(turns(s.loops) * size)
+    return on_lines and library_costs.streamed(turns(s.loops) * size, _held(s, size))
+
+
+def _held(s: Sweep, size: int) -> int:
+    """Bytes of all arrays."""
+    arrays = range(1 + len(s.factors))
+    return size * sum(math.prod(loop.extent for loop in s.loops if loop.step[k]) for k in arrays)
 
 
 def _parts(s: Sweep, threads: int, size: int) -> int:
