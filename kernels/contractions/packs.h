@@ -62,7 +62,8 @@ template <class V> POINT_FN V load_part(const scalar *p, int n) {
     UNROLL
     for (int i = 0; i < lanes_of<V>; ++i) lane[i] = i;
     const auto mask = lane < n;
-    if constexpr (sizeof(scalar) == 8 && sizeof(V) == 32) return (V)_mm256_maskload_pd((const double *)p, (__m256i)mask);
+    if constexpr (sizeof(scalar) == 8 && sizeof(V) == 32)
+        return (V)_mm256_maskload_pd((const double *)p, (__m256i)mask);
     else if constexpr (sizeof(scalar) == 8) return (V)_mm_maskload_pd((const double *)p, (__m128i)mask);
     else if constexpr (sizeof(V) == 32) return (V)_mm256_maskload_ps((const float *)p, (__m256i)mask);
     else return (V)_mm_maskload_ps((const float *)p, (__m128i)mask);

@@ -216,8 +216,11 @@ class _Tiles(NamedTuple):
 
     def _of_line(self, f: int, q: Product, times: float) -> float:
         """How many times as long a load of a number takes, if the first of its cache line takes so many times."""
-        step = q.sums[-1].step[f] if q.sums else 0
-        numbers = self.width // step if 0 < step < self.width else 1  # a line has as many numbers as a pack
+        near = [*q.sums[-1:], *filter(None, (self.level.row, self.level.column))]
+        steps = [loop.step[f] for loop in near if loop.step[f]]
+        if not q.sums or not 0 < q.sums[-1].step[f] <= 2 * self.width:
+            return times  # a turn goes to lines that are not beside those of the turn before
+        numbers = max(self.width // min(steps), 1)  # a line has as many numbers as a pack
         return 1 + (times - 1) / numbers
 
     def _farther(self, f: int, q: Product, piece: int) -> float:
