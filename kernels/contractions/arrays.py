@@ -81,6 +81,13 @@ def as_array(name: str, given, backend):
         ) from error
 
 
+def plain(array):
+    """A host's array in NumPy's own class, over the same memory: any part of a matrix has two dimensions."""
+    if type(array) in (np.ndarray, np.memmap) or not isinstance(array, np.ndarray) or _on_device(array):
+        return array
+    return array.view(np.ndarray)
+
+
 def refuse_mask(name: str, given) -> None:
     if isinstance(given, np.ma.MaskedArray):
         raise ArgumentError(f"array '{name}' is masked, and a sum over its entries is not defined; give a.filled(0).")

@@ -20,6 +20,7 @@ from .arrays import (
     exact_result,
     is_complex,
     named_type,
+    plain,
     refuse_inexact,
     share_memory,
     types_of,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..engine.backend.base import Backend
 
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
+FEW = 32  # entries: four packs of float64
 OTHERS = ("headers", "folders", "quick")  # of Contraction; `order` if it is a number
 
 
@@ -196,7 +198,7 @@ def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:
 
 def _operand(name: str, given, backend):
     """An array, or a number of Python's. Raises ArgumentError for what NumPy makes no array of."""
-    array = as_array(name, given, backend)
+    array = plain(as_array(name, given, backend))
     if type(array) in (int, float, complex) or hasattr(array, "strides"):
         return array
     if array is None:
@@ -347,7 +349,7 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()
-    if types.result == types.work:
+    if types.result == types.work and (direct or out is None):
         repeats.keep(asked.repeated, {**views, "out": given}, arrays, call)
     return out if direct else result_order.turned(arrays["out"], back)
 
@@ -375,8 +377,8 @@ def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
 
 
 def _about(n: int) -> int:
-    """The nearest power of 2: a plan for each batch would be many."""
-    return 2 ** round(math.log2(max(n, 1)))
+    """The nearest power of 2: a plan for each batch would be many. Of few entries it counts how they fill packs."""
+    return n if 1 <= n <= FEW else 2 ** round(math.log2(max(n, 1)))
 
 
 # ---- statements ----------------------------------------------------------------------------------------------------
@@ -392,6 +394,7 @@ def _statements(text: str, arrays: dict, asked: Asked):
     backend, given = backend_of(asked.backend, arrays.values()), tuple(arrays)
     arrays = {name: as_array(name, a, backend) for name, a in arrays.items()}
     dtype = named_type(arrays)
+    arrays |= {name: plain(arrays[name]) for name in e.inputs}
     sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
     script.check({**sizes, e.batch: n})
 

@@ -319,7 +319,8 @@ class Contraction:
         """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
         p, size = self.program, self.dtype.itemsize
         outputs = [p.arrays[name] for name in p.expression.outputs]
-        if n * sum(a.size for a in outputs) * size < library_costs.STREAMED:
+        written = n * sum(a.size for a in outputs) * size
+        if not library_costs.streamed(written, library_costs.held_bytes(p, n)):
             return False
         return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
 

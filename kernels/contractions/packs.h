@@ -56,9 +56,22 @@ template <class V> POINT_FN void store_part(scalar *p, V x, int n, int first = 0
 #undef STORE
 #else
 template <class V> POINT_FN V load_part(const scalar *p, int n) {
+#if VECTOR_BYTES == 32
+    if (n == 1) return V{*p};
+    decltype(V{} < V{}) lane;
+    UNROLL
+    for (int i = 0; i < lanes_of<V>; ++i) lane[i] = i;
+    const auto mask = lane < n;
+    if constexpr (sizeof(scalar) == 8 && sizeof(V) == 32)
+        return (V)_mm256_maskload_pd((const double *)p, (__m256i)mask);
+    else if constexpr (sizeof(scalar) == 8) return (V)_mm_maskload_pd((const double *)p, (__m128i)mask);
+    else if constexpr (sizeof(V) == 32) return (V)_mm256_maskload_ps((const float *)p, (__m256i)mask);
+    else return (V)_mm_maskload_ps((const float *)p, (__m128i)mask);
+#else
     V x = {};
     for (int i = 0; i < n; ++i) x[i] = p[i];
     return x;
+#endif
 }
 template <class V> POINT_FN void store_part(scalar *p, V x, int n, int first = 0) { // lanes first to n
     for (int i = first; i < n; ++i) p[i] = x[i];
@@ -78,6 +91,16 @@ template <class V, int N, long LANE> POINT_FN V fetch(const scalar *p) {
 template <int N, class V> POINT_FN void leave(scalar *p, V x) {
     if constexpr (N == lanes_of<V>) *(typename Vector<sizeof(V)>::anywhere *)p = x;
     else store_part(p, x, N);
+}
+
+template <int... I> struct Numbers {};
+template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};
+template <int... I> struct Count<0, I...> {
+    typedef Numbers<I...> type;
+};
+// Lanes from N on become 0: a factor that is spread may be infinite there.
+template <int N, class V, int... I> POINT_FN V first_lanes(V x, Numbers<I...>) {
+    return __builtin_shufflevector(x, V{}, (I < N ? I : lanes_of<V> + I)...);
 }
 
 // ---- a tile of sums
@@ -102,10 +125,7 @@ template <class T, bool FRESH, int N, class S> POINT_FN void one_turn(S &s, cons
     typedef typename S::V V;
     EACH_SUM(s) {
         V x = product<T, V, N, T::FACTORS - 1>(at, r, c * T::STEP - S::back(c));
-        if constexpr (T::FOLD && N < lanes_of<V>) {
-            UNROLL
-            for (int i = N; i < lanes_of<V>; ++i) x[i] = 0; // a factor that is spread may be infinite
-        }
+        if constexpr (T::FOLD && N < lanes_of<V>) x = first_lanes<N>(x, typename Count<lanes_of<V>>::type());
         if constexpr (FRESH) s.at[r][c] = T::number == -1.0 ? -x : x;
         else if constexpr (T::number == -1.0) s.at[r][c] -= x;
         else s.at[r][c] += x;
@@ -149,22 +169,26 @@ template <class S> POINT_FN void add_number(S &s, bool first, double number) { /
 }
 
 // The sums of the lanes of A and B, in neighbouring lanes; always the same order.
-template <int... I> struct Numbers {};
-template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};
-template <int... I> struct Count<0, I...> {
-    typedef Numbers<I...> type;
-};
 template <int S, class V, int... I> POINT_FN V halves(V a, V b, Numbers<I...>) { // blocks of S of a and b, in turn
     constexpr int L = lanes_of<V>;
     return __builtin_shufflevector(a, b, (I / S % 2 ? L + I - S : I)...) +
            __builtin_shufflevector(a, b, (I / S % 2 ? L + I : I + S)...);
 }
-// x[0 .. lanes) become one vector of their sums, in place 0
-template <int S, class V> POINT_FN V folded(const V *x) {
-    constexpr int L = lanes_of<V>;
-    typedef typename Count<L>::type All;
-    if constexpr (S == 1) return halves<1>(x[0], x[1], All());
-    else return halves<S>(folded<S / 2>(x), folded<S / 2>(x + S), All());
+template <int I, class Sums> POINT_FN typename Sums::V sum_at(const Sums &s) { // row by row; 0 behind the last
+    if constexpr (I < Sums::rows * Sums::columns) return s.at[I / Sums::columns][I % Sums::columns];
+    else return typename Sums::V{};
+}
+// 2 S sums of a tile from number FIRST on, in one vector: each is in lanes that are 2 S apart, still to be added up
+template <int S, int FIRST, class Sums> POINT_FN typename Sums::V folded(const Sums &s) {
+    typedef typename Count<lanes_of<typename Sums::V>>::type All;
+    if constexpr (S == 1) return halves<1>(sum_at<FIRST>(s), sum_at<FIRST + 1>(s), All());
+    else return halves<S>(folded<S / 2, FIRST>(s), folded<S / 2, FIRST + S>(s), All());
+}
+// to[0 .. rows * columns): the sum of the lanes of each sum of a tile
+template <int FIRST = 0, class Sums> POINT_FN void leave_folded(scalar *to, const Sums &s) {
+    constexpr int L = lanes_of<typename Sums::V>;
+    leave<L>(to + FIRST, folded<L / 2, FIRST>(s));
+    if constexpr (FIRST + L < Sums::rows * Sums::columns) leave_folded<FIRST + L>(to, s);
 }
 
 // N lanes of a row that the output has in pieces of S::BREAK numbers, from number `at` of the row on.
@@ -240,13 +264,9 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
             leave_turned<R>(out + (c * W - Sums::back(c)) * S::column, S::column, x);
         }
     } else if constexpr (S::MODE == FOLDED) {
-        constexpr int L = lanes_of<V>, COUNT = R * C, ROOM = (COUNT + L - 1) / L * L;
-        V flat[ROOM];
-        UNROLL
-        for (int i = 0; i < ROOM; ++i) flat[i] = i < COUNT ? s.at[i / C][i % C] : V{};
-        scalar sums[ROOM];
-        UNROLL
-        for (int i = 0; i < ROOM; i += L) leave<L>(sums + i, folded<L / 2>(flat + i));
+        constexpr int L = lanes_of<V>;
+        scalar sums[(R * C + L - 1) / L * L];
+        leave_folded(sums, s);
         if constexpr (S::column == 1 && !S::ADD) {
             UNROLL
             for (int r = 0; r < R; ++r) memcpy(out + r * S::row, sums + r * C, C * sizeof(scalar));

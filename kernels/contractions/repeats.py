@@ -35,7 +35,8 @@ class View(NamedTuple):
         if not self.first and not self.diagonals:
             return turned(array, self.axes)
         if self.first:
-            array = array[tuple(0 if axis in self.first else slice(None) for axis in range(array.ndim))]
+            firsts = (0 if axis in self.first else slice(None) for axis in range(array.ndim))
+            array = array[(*firsts, ...)]  # without the ellipsis an array of one number becomes a number
         for one, other in self.diagonals:
             array = array.diagonal(0, one, other)
         return turned(array, self.axes)

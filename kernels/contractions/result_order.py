@@ -46,7 +46,7 @@ def candidates(order: str, s: Statement, sizes, operands) -> list[tuple[str, ...
         return [out[::-1]]
     if order == "C" or math.prod(sizes[i] for i in out) < FEW:
         return [out]
-    return list(dict.fromkeys([out, *_of_largest(s, sizes), *_natural(s, sizes)]))
+    return list(dict.fromkeys([*_of_largest(s, sizes), out, *_natural(s, sizes)]))
 
 
 def _runs_first(array) -> bool:

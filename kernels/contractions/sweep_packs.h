@@ -94,12 +94,12 @@ template <int ALONG> struct Summed {
     }
     // Sums of `count` runs of the loop `row`, W at most
     POINT_FN V of_runs(const Place &at, const long count) const {
-        V sums[W] = {};
+        Tile<W, 1, W> sums = {};
         for (long r = 0; r < count; ++r) {
             const Place here = at.moved(a, a.row, r);
-            sums[r] = of_run(here) * here.template weight<ALONG>(a);
+            sums.at[r][0] = of_run(here) * here.template weight<ALONG>(a);
         }
-        return folded<W / 2>(sums);
+        return folded<W / 2, 0>(sums);
     }
 };
 

@@ -17,16 +17,17 @@ from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turn
 from .text import Reference, Statement, Term
 
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
+LINE = 64  # bytes of a cache line, and of a pack, for the model
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.6  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
 IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
-MASKED = 5.0  # times a load takes as long, of a part of a pack
 FARTHER = ((1, 32 << 10), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
-WAITING = 8.0  # vector operations of a turn of sums that wait for those of the turn before
+WAITING = 5.0  # vector operations in the four cycles that a sum waits for the turn before: one or two a cycle
 BEGIN = 4.0  # vector operations of a tile beside its turns
-FOLDING = 8.0  # vector operations that the lanes of a sum take to be added up
+FOLDING = 2.0  # vector operations of two vectors whose lanes are added up into one: two shuffles beside an addition
+STORED = 20.0  # vector operations: numbers that a masked store wrote are read again when the cache has them
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 
 
@@ -119,9 +120,9 @@ def _one_sum_side_by_side(q: Product) -> bool:
     return len(q.sums) == 1 and {q.sums[0].step[f] for f in q.factors} in ({1}, {0, 1})
 
 
-def effort(n: Nest, way: str, width: int, spread: frozenset[str] = frozenset()) -> float:
-    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them. spread: arrays that
-    have one number for all lanes, where lanes are entries."""
+def effort(n: Nest, way: str, width: int, common: frozenset[str]) -> float:
+    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them. common: arrays that
+    all entries read (see `common_arrays`)."""
     level = levels_of(n, MODES[way], width)
     rows = level.row.extent if level.row else 1
     columns = level.column.extent if level.column else 1
@@ -133,7 +134,7 @@ def effort(n: Nest, way: str, width: int, spread: frozenset[str] = frozenset()) 
         if rest and columns and not n.statement.add and not n.statement.function:
             columns, rest = columns + 1, 0
 
-    tiles = _Tiles(level, width, spread)
+    tiles = _Tiles(level, width, common)
     total = tiles.effort(rows, columns) if columns else 0.0
     if rest:
         total += tiles.effort(rows, 1) * _part_of_pack(rest, width)
@@ -145,7 +146,7 @@ class _Tiles(NamedTuple):
 
     level: Levels
     width: int  # lanes
-    spread: frozenset[str]  # see `effort`
+    common: frozenset[str]  # see `effort`
 
     def effort(self, rows: int, columns: int) -> float:
         """Vector operations of all tiles of rows and columns."""
@@ -158,37 +159,48 @@ class _Tiles(NamedTuple):
         return total
 
     def _tile(self, rows: int, columns: int) -> float:
-        """Vector operations of a tile. A turn takes as long as its multiply-adds, its loads, or the wait for sums of
-        the turn before, whatever is longest."""
+        """Vector operations of a tile. A turn takes as long as its multiply-adds beside its loads, which hinder each
+        other where both are many, or as the wait for sums of the turn before."""
         level, n, total = self.level, self.level.nest, BEGIN
         for q in n.products:
-            steps, rest = turns(q.sums), 0
+            steps = turns(q.sums)
             if level.mode == "FOLDED":
-                steps, rest = divmod(steps, self.width)
-            arithmetic = rows * columns * max(len(q.factors) - 1, 1)
+                steps = -(-steps // self.width)
+            arithmetic = self._arithmetic(q, rows, columns)
             loads = sum(self._loads(f, q, rows, columns) for f in q.factors)
-            total += steps * max(arithmetic, loads, WAITING if q.sums else 0)
-            if rest:
-                total += arithmetic + loads * MASKED
+            total += steps * max(math.hypot(arithmetic, loads), WAITING if q.sums else 0)
 
         stores = float(rows * columns)
         if level.mode == "FOLDED":
-            stores *= FOLDING
+            stores = FOLDING * _foldings(rows * columns, self.width)
         elif level.mode == "ALONG" and level.row and level.column and level.column.step[0] > 1:
             stores *= TURNING
         return total + stores * (2 if n.statement.add else 1)
 
+    def _arithmetic(self, q: Product, rows: int, columns: int) -> int:
+        """Vector operations of a product for a turn of a tile's sums: a multiply-add for each sum, and before it the
+        products of the first factors, each as often as they differ."""
+        total, along_rows, along_columns = rows * columns, False, False
+        for place, f in enumerate(q.factors[:-1]):
+            along_rows |= self._has(self.level.row, f)
+            along_columns |= self._has(self.level.column, f)
+            if place:
+                total += (rows if along_rows else 1) * (columns if along_columns else 1)
+        return total
+
+    @staticmethod
+    def _has(loop: Loop | None, f: int) -> bool:
+        """Whether a factor differs along a loop."""
+        return loop is not None and loop.step[f] != 0
+
     def _loads(self, f: int, q: Product, rows: int, columns: int) -> float:
         """Vector operations of the loads of a factor for a turn of a tile's sums."""
-        level, count = self.level, 1
-        if level.row and level.row.step[f]:
-            count *= rows
-        if level.column and level.column.step[f]:
-            count *= columns
+        level = self.level
+        count = (rows if self._has(level.row, f) else 1) * (columns if self._has(level.column, f) else 1)
 
         lane = self._lane(f, q)
         if lane == 0:
-            return count * SPREAD * self._farther(f, q, rows)
+            return count * SPREAD * self._of_line(f, q, self._farther(f, q, rows))
         if lane == 1:
             return count * LOAD * self._farther(f, q, columns * self.width)
         return count * self.width * SPREAD  # number by number
@@ -197,23 +209,33 @@ class _Tiles(NamedTuple):
         """Step of a factor from lane to lane."""
         level = self.level
         if level.mode == "BATCH":
-            return int(level.nest.names[f] not in self.spread)
+            return int(level.nest.names[f] not in self.common)
         if level.mode == "FOLDED":
             return q.sums[0].step[f]
         return level.column.step[f] if level.column else 0
+
+    def _of_line(self, f: int, q: Product, times: float) -> float:
+        """How many times as long a load of a number takes, if the first of its cache line takes so many times."""
+        near = [*q.sums[-1:], *filter(None, (self.level.row, self.level.column))]
+        steps = [loop.step[f] for loop in near if loop.step[f]]
+        if not q.sums or not 0 < q.sums[-1].step[f] <= 2 * self.width:
+            return times  # a turn goes to lines that are not beside those of the turn before
+        numbers = max(self.width // min(steps), 1)  # a line has as many numbers as a pack
+        return 1 + (times - 1) / numbers
 
     def _farther(self, f: int, q: Product, piece: int) -> float:
         """How many times as long a load takes of a factor that is read again and again, by the cache that holds it. A
         factor that a tile reads in pieces of so many numbers, one for each turn, is not asked for ahead."""
         loops = self.level.nest.loops
-        if all(loop.step[f] for loop in loops):
+        if all(loop.step[f] for loop in loops) and self.level.nest.names[f] not in self.common:
             return 1
         numbers = self.width if self.level.mode == "BATCH" else 1
         for loop in (*loops, *q.sums):
             numbers *= loop.extent if loop.step[f] else 1
         steps = [loop.step[f] for loop in q.sums if loop.step[f]]
         pieces = self.level.mode == "ALONG" and steps and min(steps) > piece
-        return farther(numbers * 8) * (IN_PIECES if pieces and farther(numbers * 8) > 1 else 1)
+        times = farther(numbers * LINE // self.width)
+        return times * (IN_PIECES if pieces and times > 1 else 1)
 
 
 def farther(held: int) -> int:
@@ -237,6 +259,15 @@ def best_tile(rows: int, columns: int) -> tuple[int, int]:
             if total < least:
                 best, least = (r, c), total
     return best
+
+
+def _foldings(sums: int, width: int) -> int:
+    """How often two vectors become one until so many sums lie side by side, each with its lanes added up."""
+    total, left = 0, width
+    while left > 1:
+        sums, left = -(-sums // 2), left // 2
+        total += sums
+    return total
 
 
 def _part_of_pack(rest: int, width: int) -> float:
@@ -269,16 +300,29 @@ def statement_price(p: Program, s: Statement, way: str, width: int) -> float:
     """Vector operations of a statement for one entry, those of the copies that it needs among them."""
     n = nest(p, s)
     if way != "along":
-        return effort(n, way, width)
+        return effort(n, way, width, common_arrays(p, s))
 
     changed, _ = with_copies(dataclasses.replace(p, statements=(s,)), ("along",))
     *copies, last = changed.statements
-    if not copies:
-        return effort(n, way, width)
-
-    price = effort(nest(changed, last), way, width)
+    n = nest(changed, last)
+    price = effort(n, way, width, common_arrays(changed, last))
+    if p.arrays[s.out.name].kind == "local" and _ends_in_part(n, width):
+        price += STORED
     each = [c for c in copies if not changed.once(c)]
     return price + sum(COPY + COPYING * changed.arrays[c.out.name].size for c in each)
+
+
+def _ends_in_part(n: Nest, width: int) -> bool:
+    """Whether rows of the output along which lanes lie end in a part of a pack, which is stored alone."""
+    column = levels_of(n, "ALONG", width).column
+    return column is not None and column.extent % width > 0 and column.extent < width
+
+
+def common_arrays(p: Program, s: Statement) -> frozenset[str]:
+    """Names of the arrays that a statement reads for one entry after the other."""
+    if not p.batch or p.once(s):
+        return frozenset()
+    return frozenset(a.name for a in p.arrays.values() if a.kind != "local" and a.place is None)
 
 
 # ---- levels ---------------------------------------------------------------------------------------------------------

@@ -195,6 +195,16 @@ def test_strides_of_all_kinds():
     assert np.array_equal(contract("ij->i", zero), [8, 8, 8]) and contract("ij,ij->", zero, zero) == 48
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_factor_of_which_one_number_is_read(dtype):
+    """All its extents are broadcast, or all its strides are zero."""
+    b = whole(np.random.default_rng(0), (4, 5), dtype)
+    one = np.full((1, 1), 3, dtype)
+    for a in (one[0], one, np.broadcast_to(one, (4, 5))):
+        own = "ij"[2 - a.ndim :]
+        assert np.array_equal(contract(f"{own},ij->ij", a, b), 3 * b)
+
+
 class Foreign:
     """An array of another library: DLPack, and nothing else."""
 

@@ -197,6 +197,17 @@ def test_a_result_in_the_memory_of_a_copied_operand():
             contract(TEXT, a.swapaxes(1, 2), b, out=a)
 
 
+def test_a_given_array_that_no_kernel_can_write_comes_again():
+    """The result goes through a new array: backwards, with gaps of a part of a number, in the other byte order."""
+    a, b = np.arange(12.0).reshape(3, 4), np.arange(20.0).reshape(4, 5)
+    fields = np.zeros((3, 5), [("a byte", np.int8), ("value", float)])
+    for out in (np.empty((3, 5))[::-1, ::-1], fields["value"], np.empty((3, 5), ">f8")):
+        for factor in (1, 2):
+            out[...] = np.nan
+            assert contract("ij,jk->ik", factor * a, b, out=out) is out
+            np.testing.assert_array_equal(out, factor * a @ b)
+
+
 def test_an_array_that_is_read_only_later():
     o = np.empty((5, 4, 4))
     a = np.ones((5, 4, 4))

@@ -29,9 +29,11 @@ class Call:
 
 
 def random_call(rng) -> Call:
-    """Up to 5 operands and 6 letters; an ellipsis, repeated indices, broadcast extents, scalars, types, strides."""
+    """Up to 7 operands and 6 letters; an ellipsis, repeated indices, broadcast extents, scalars, types, strides."""
     letters = list(rng.permutation(list("abcdefXY"))[: rng.integers(1, 7)])
-    sizes = {letter: int(rng.choice([1, 2, 3, 4, 5, 8])) for letter in letters}
+    sizes = {letter: int(rng.choice([1, 2, 3, 4, 5, 8, 13])) for letter in letters}
+    if rng.random() < 0.03:
+        sizes[letters[0]] = 0
     while math.prod(sizes.values()) > MOST:
         sizes[max(sizes, key=sizes.__getitem__)] = 2
     free = [int(rng.choice([1, 2, 3])) for _ in range(rng.integers(0, 3))] if rng.random() < 0.4 else []
@@ -39,7 +41,7 @@ def random_call(rng) -> Call:
     one = str(rng.choice(["float64", "float32", "complex128", "complex64"]))
 
     parts, operands, used = [], [], set()
-    for _ in range(rng.integers(1, 6)):
+    for _ in range(rng.integers(1, 8 if rng.random() < 0.2 else 5)):
         own = [letter for letter in letters if rng.random() < 0.5]
         if own and rng.random() < 0.2:
             own.insert(int(rng.integers(0, len(own) + 1)), own[0])  # a diagonal
@@ -72,7 +74,7 @@ def random_call(rng) -> Call:
 
 
 def _array(rng, shape, dtype):
-    """Numbers of a type, in an array that may have gaps, negative strides or zero strides."""
+    """Numbers of a type, in an array that lies in any way."""
     kind = np.dtype(dtype).kind
     if kind in "biu":
         x = rng.integers(0 if kind == "b" else -2, 2 if kind == "b" else 3, shape)
@@ -82,18 +84,43 @@ def _array(rng, shape, dtype):
             x = x + 1j * (rng.random(shape) - 0.5)
     x = np.asarray(x, dtype)
 
-    way = rng.integers(0, 6)
-    if way == 0 and x.ndim:  # gaps
-        room = np.zeros((2 * x.shape[0], *x.shape[1:]), x.dtype)
-        room[::2] = x
-        return room[::2]
-    if way == 1 and x.ndim:
-        return np.ascontiguousarray(x[..., ::-1])[..., ::-1]
-    if way == 2 and x.ndim:
-        return np.asfortranarray(x)
-    if way == 3 and x.ndim and x.shape[0]:
+    if x.ndim and x.shape[0] and rng.random() < 0.15:
         return np.broadcast_to(x[:1], x.shape)
-    return x
+    lies = room(rng, x.shape, x.dtype)
+    lies[...] = x
+    lies.flags.writeable = bool(rng.random() < 0.9)
+    return lies.view(Own) if rng.random() < 0.1 else lies
+
+
+class Own(np.ndarray):
+    """A class of a caller's: parts of its arrays keep all dimensions, as those of np.matrix do."""
+
+    def __getitem__(self, key):
+        found = np.asarray(self)[key]
+        return np.atleast_2d(found) if self.ndim == 2 else found
+
+
+def room(rng, shape, dtype):
+    """An array to be filled: with gaps, backwards, Fortran's order, a section, in the other byte order, at any byte, a
+    field of a structure."""
+    shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
+    way = str(rng.choice(["plain", "gaps", "backwards", "Fortran", "section", "swapped", "any byte", "field"]))
+    if way == "gaps" and shape:
+        return np.ones((2 * shape[0], *shape[1:]), dtype)[::2]
+    if way == "backwards" and shape:
+        return np.ones(shape, dtype)[..., ::-1]
+    if way == "Fortran":
+        return np.ones(shape, dtype, order="F")
+    if way == "section":
+        return np.ones([n + 2 for n in shape], dtype)[(..., *(slice(1, 1 + n) for n in shape))]
+    if way == "swapped":
+        return np.ones(shape, dtype.newbyteorder())
+    if way == "any byte":
+        size = dtype.itemsize * math.prod(shape)
+        return np.ones(size + 3, np.uint8)[3:].view(dtype).reshape(shape)
+    if way == "field":
+        return np.ones(shape, [("a byte", np.int8), ("value", dtype)])["value"]
+    return np.ones(shape, dtype)
 
 
 def _listed(text: str, operands):
@@ -117,7 +144,7 @@ def _wider(array):
 
 def expected(call: Call):
     """(values in a wider type, sum of the terms' sizes, NumPy's type of the result, length of the sum)."""
-    dtype = np.result_type(*(a.dtype for a in call.operands))
+    dtype = np.result_type(*(a.dtype for a in call.operands)).newbyteorder("=")
     value = np.einsum(call.text, *map(_wider, call.operands))
     size = np.einsum(call.text, *(abs(_wider(a)) for a in call.operands))
     terms = np.einsum(call.text, *(np.ones(a.shape) for a in call.operands))
@@ -150,19 +177,25 @@ def fits(call: Call) -> bool:
 
 
 def check_random(contract, backend, seed: int, count: int) -> int:
-    """`count` random calls on a backend. Returns how many agree; raises AssertionError that shows the first that does
-    not."""
+    """`count` random calls on a backend, each made twice: the second one finds what the first one planned. Returns how
+    many agree; raises AssertionError that shows the first that does not."""
     rng, done = np.random.default_rng(seed), 0
     while done < count:
         call = random_call(rng)
         if not fits(call):
             continue
         value, size, dtype, terms = expected(call)
-        options = {"quick": True, "backend": backend}
+        options = {"backend": backend} if backend.memory == "host" else {"backend": backend, "quick": True}
         if call.with_out:
-            options["out"] = backend.from_host(np.zeros(np.shape(value), dtype), dtype)
-        found = np.asarray(backend.to_host(contract(*call.given, **options)))
-        shapes = [(a.shape, a.dtype.name) for a in call.operands]
-        assert close(found, value, size, dtype, terms, len(call.operands)), (seed, call.text, shapes)
+            out = room(rng, np.shape(value), dtype)
+            options["out"] = out if backend.memory == "host" else backend.from_host(out, dtype)
+
+        for _ in range(2):
+            if call.with_out and dtype.kind in "fc":
+                options["out"][...] = np.nan
+            found = np.asarray(backend.to_host(contract(*call.given, **options)))
+            native = found.astype(found.dtype.newbyteorder("="))
+            told = seed, call.text, [(a.shape, a.dtype, a.strides, type(a)) for a in call.operands]
+            assert close(native, value, size, dtype, terms, len(call.operands)), told
         done += 1
     return done

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -156,9 +157,14 @@ class Library(Organisation):
         names = list(arrays)
         ends = {a.name: End(names.index(a.name), 0) for a in p.arguments}
         ends |= {name: End(len(names), place) for name, place in places.items()}
+        lie: list[Any] = [(array.shape, array.strides) for array in arrays.values()]
         runs = []
         for step in job:
-            runs += _again(backend, p.dtype, step, ends, End(len(names), copies))
+            runs += _again(backend, p.dtype, step, ends, End(len(names), copies), [*lie, None])
+        if len(runs) == 1 and not numbers:
+            ((only, of),) = runs
+            taken = operator.itemgetter(*(end.array for end in of))
+            return lambda given: only(*taken(given))
 
         def run(given) -> None:
             arrays = [*given, scratch.room("library", (numbers,), plan.dtype)] if numbers else given
@@ -300,8 +306,9 @@ def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, k
     return [*runs, products.bound(backend, dtype, way, worked, keep=keep), last]
 
 
-def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scratch: End) -> list:
-    """The same for arrays that change: (function of arrays, where these lie) of each run."""
+def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scratch: End, lie) -> list:
+    """The same for arrays that change: (function of arrays, where these lie) of each run. lie: see products.again, of
+    all arrays."""
     if isinstance(step, Copy):
         run = permute.again(backend, dtype, step.moves, step.number, step.add)
         return [(run, (ends[step.factor.name], ends[step.out.name]))]
@@ -314,7 +321,7 @@ def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scra
     for array in (fold.LEFT, fold.RIGHT):
         if way.copied[array]:
             runs.append((permute.again(backend, dtype, way.copies[array]), (arrays[array], worked[array])))
-    runs.append((products.again(dtype, way), tuple(worked)))
+    runs.append((products.again(dtype, way, [lie[end.array] for end in worked]), tuple(worked)))
     if way.copied[fold.OUT]:
         back = permute.again(backend, dtype, _back(way), step.number, step.add)
         runs.append((back, (worked[fold.OUT], arrays[fold.OUT])))

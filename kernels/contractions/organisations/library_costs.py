@@ -70,9 +70,12 @@ DEVICE = Rates(
 )
 PRODUCT = 1.2e-7  # seconds of each product of a call
 FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
-OPERATION = 1.4  # times a multiply-add of a large product, of one of the other organisations
+# Times a multiply-add of `direct`, of one of the other organisations, which pack nothing: by the vectors' bytes, as
+# measured. 32 registers hold tiles of 24 sums, 16 registers tiles of 12, for which more is loaded.
+OPERATION = {64: 1.0, 32: 1.4, 16: 1.4}
 OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
-CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together
+CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
+COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
 VECTOR_TO_MATRIX = 2.0  # times the time of a large product's arithmetic
 NUMBER = 4e-10  # seconds of a number of a product without a sum
@@ -89,7 +92,7 @@ def rates(style: str, dtype: str) -> Rates:
 @functools.lru_cache(None)
 def _of_host(core: host_rates.HostRates, size: int) -> Rates:
     """A core's. size: bytes of a number."""
-    operation = OPERATION * 2 * VECTOR / size / core.panels
+    operation = OPERATION[cpu.vector_bytes(cpu.target())] * 2 * VECTOR / size / core.panels
     types = ("float64", "float32", "complex64", "complex128")
 
     return Rates(
@@ -122,8 +125,12 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
 
 def pace(style: str, dtype: str, held: float) -> float:
     """Bytes a second of arrays of so many bytes together."""
-    r = rates(style, dtype)
-    return r.memory * (1 + (CACHED - 1) * cached(held)) if style == "packs" else r.memory
+    return rates(style, dtype).memory * _faster(style, held)
+
+
+def _faster(style: str, held: float) -> float:
+    """Times the pace of memory, of arrays of so many bytes together."""
+    return 1 + (CACHED - 1) * cached(held) if style == "packs" else 1.0
 
 
 def cached(held: float) -> float:
@@ -131,7 +138,8 @@ def cached(held: float) -> float:
     return min(max(1.5 - held / cpu.third_cache(), 0.0), 1.0)
 
 
-STREAMED = 4 << 20  # bytes of an output above which a CPU's stores bypass the caches
+STREAMED = 4 << 20  # bytes of an output that may bypass a core's caches
+KEPT = 0.5  # of the last cache: arrays that are smaller together stay there, the output too
 COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: as many vectors of the other organisations' in single
 VECTOR = 64  # bytes of a vector operation of a price
@@ -209,8 +217,11 @@ def _turns(way: fold.Way, array: int) -> int:
 def copy_seconds(style: str, dtype: str, moves) -> float:
     """Of a copy to another order."""
     r = rates(style, dtype)
-    numbers = math.prod(m.extent for m in moves)
-    return 2 * numbers * np.dtype(dtype).itemsize / r.copies + r.call
+    numbers, each = math.prod(m.extent for m in moves), np.dtype(dtype).itemsize
+    step = min((abs(m.source) for m in moves if m.extent > 1), default=1)
+    read = min(max(step, 1) * each, LINE) if style == "packs" else each  # bytes that come for a number
+    size = numbers * (read + each)
+    return size / (r.copies * _faster(style, COPIED * size)) + r.call
 
 
 def step_seconds(style: str, dtype: str, step) -> float:
@@ -230,38 +241,56 @@ def fresh_seconds(style: str, p: Program) -> float:
     return size * r.fresh / r.memory if size > scratch.MOST else 0.0
 
 
-def memory_seconds(style: str, p: Program) -> float:
-    """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs as often as they move."""
-    moved, held = _bytes(style, p)
-    return moved / pace(style, p.dtype, held)
+def streamed(size: float, held: float) -> bool:
+    """Whether an output of so many bytes bypasses a core's caches. held: bytes of all arrays."""
+    return size >= STREAMED and held >= KEPT * cpu.third_cache()
 
 
-def with_memory(seconds: float, p: Program) -> float:
+def memory_seconds(style: str, p: Program, entries: int = 1) -> float:
+    """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs as often as they move. entries:
+    that are worked on at once."""
+    found = _bytes(style, p, entries)
+    return found.moved / pace(style, p.dtype, found.held) + found.past / rates(style, p.dtype).memory
+
+
+def with_memory(seconds: float, p: Program, entries: int = 1, apart: float = 0.0) -> float:
     """Seconds of a core for work of an entry and its memory: one after the other from memory, both at the same time
-    from the caches, which are read ahead."""
-    moved, held = _bytes("packs", p)
-    return together(seconds, moved / pace("packs", p.dtype, held), 1 + OVERLAP * cached(held))
+    from the caches, which are read ahead. entries: that are worked on at once, by the lanes of packs. apart: seconds
+    that memory takes besides."""
+    memory = memory_seconds("packs", p, entries) + apart
+    return together(seconds, memory, 1 + OVERLAP * cached(_bytes("packs", p, entries).held))
 
 
-def _bytes(style: str, p: Program) -> tuple[float, float]:
-    """(bytes of an entry that move, bytes of the arrays of a usual batch)."""
+class Bytes(NamedTuple):
+    """Of a program."""
+
+    moved: float  # of an entry, by way of the caches
+    past: float  # of an entry, that bypass them
+    held: float  # of the arrays of a usual batch
+
+
+def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
+    """What moves. entries: that are worked on at once."""
     r, n, size = rates(style, p.dtype), usual_batch(p), np.dtype(p.dtype).itemsize
-    moved = held = 0.0
+    moved = past = held = 0.0
     for a in p.arguments:
         read = _numbers(p, a)
         each = read if a.place is not None or a.mixed else read / n
+        held += each * n * size
+        if a.name in p.expression.outputs and a.name not in p.expression.updated and passes(style, p, a):
+            past += each * size
+            continue
         times = 1
         if a.name in p.expression.outputs:
-            times = 2 if a.name in p.expression.updated else 1 if passes(style, p, a) else r.stored
+            times = 2 if a.name in p.expression.updated else r.stored
         moved += each * times * size
-        held += each * n * size
         if style != "packs":
             continue
         if a.place and a.place == len(a.extents) - 1:
-            moved += a.size * (LINE - size)  # neighbours belong to other entries
+            moved += a.size * max(LINE / entries - size, 0.0)  # neighbours belong to other entries
         if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
-            moved += a.size * size  # the caches of a core do not hold it from one entry to the next
-    return moved, held
+            moved += a.size * size / entries  # the caches of a core do not hold it from one entry to the next
+    return Bytes(moved, past, held)
 
 
 def _numbers(p: Program, a) -> int:
@@ -276,7 +305,15 @@ def _numbers(p: Program, a) -> int:
 def passes(style: str, p: Program, a) -> bool:
     """Whether an output of the usual batch bypasses a core's caches, see Contraction._past."""
     size, n = np.dtype(p.dtype).itemsize, usual_batch(p)
-    return style == "packs" and a.place == 0 and n * a.size * size >= STREAMED and a.after * size % LINE == 0
+    if style != "packs" or a.place != 0 or a.after * size % LINE:
+        return False
+    return streamed(n * a.size * size, held_bytes(p, n))
+
+
+def held_bytes(p: Program, n: int) -> int:
+    """Of all arrays of n entries."""
+    numbers = sum(a.size * (1 if a.place is None or a.mixed else n) for a in p.arguments)
+    return numbers * np.dtype(p.dtype).itemsize
 
 
 def unit(style: str, p: Program) -> float:

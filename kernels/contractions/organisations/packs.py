@@ -13,15 +13,16 @@ import numpy as np
 from ...engine.backend.base import Source
 from ...engine.backend.record import record
 from .. import render_packs, ways as ways_of
-from ..plan import Program, nest
+from ..plan import Array, Program
 from ..ways import WIDTH
 from . import library_costs
 from .base import Organisation
 from .on_host import Launch, OnHost
 
 CALL = 2e-6  # seconds
-FUSED = 0.5  # as measured: 0.25 to 0.7 of the price of chains of products
 COPIED = 1.5  # vector operations of a pack on its way past the caches
+AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther apart are not asked for ahead
+FAR_LINE = 1.5e-8  # seconds of such a line from beyond the second cache, as measured: 15 to 22 ns
 TURNED = 6.5  # vector operations of a pack on its way in or out
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
@@ -71,7 +72,9 @@ class Packs(OnHost):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
-        work = sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
+        n, work = library_costs.usual_batch(p), 0.0
+        for s, way in zip(p.statements, self.ways):
+            work += ways_of.statement_price(p, s, way, WIDTH[p.dtype]) / (n if p.once(s) else 1)
 
         # What bypasses the caches is made in scratch and copied.
         size = np.dtype(p.dtype).itemsize
@@ -79,7 +82,7 @@ class Packs(OnHost):
             a = p.arrays[name]
             if name not in p.expression.updated and library_costs.passes("packs", p, a):
                 work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
-        return _with_memory(work, p) * _fused(p)
+        return _with_memory(work, p)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -128,16 +131,33 @@ class Lanes(Packs):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         width, n = WIDTH[p.dtype], library_costs.usual_batch(p)
-        spread = frozenset(a.name for a in p.arrays.values() if a.kind != "local" and a.place is None)
-        work = sum(ways_of.effort(nest(p, s), "lanes", width, spread) for s in p.statements)
+        packs = -(-n // width)
+        once = work = 0.0
+        for s in p.statements:
+            if p.once(s):
+                once += ways_of.statement_price(p, s, "along", width)
+            else:
+                work += ways_of.statement_price(p, s, "lanes", width)
 
         # Packs of entries are turned in squares, what is left over number by number.
-        packs = -(-n // width)
+        apart = 0.0
         for a in p.arguments:
-            if a.place is not None:
-                squares, rest = divmod(a.after, width)
-                work += a.before * (squares * TURNED * width + rest * width)
-        return _with_memory(packs * work / n, p) * _fused(p)
+            if a.place is None:
+                continue
+            if a.after == 1 and _scattered(n, a.size, np.dtype(p.dtype).itemsize):
+                apart += a.before * FAR_LINE
+            else:
+                work += a.before * self._turns(a, n, width)
+        return _with_memory((packs * work + once) / n, p, width, packs * apart / n)
+
+    @staticmethod
+    def _turns(a: Array, n: int, width: int) -> float:
+        """Vector operations of a pack of entries that are copied, for each part of an array that lies a batch apart."""
+        squares, rest = divmod(a.after, width)
+        if a.after > 1:
+            return squares * TURNED * width + rest * width
+        packs, rest = divmod(n, width)
+        return (packs + (width if rest else 0)) / (packs + (rest > 0))  # the rest comes number by number
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
@@ -147,17 +167,17 @@ class Lanes(Packs):
         return {"tile": TILES}
 
 
-def _with_memory(work: float, p: Program) -> float:
-    """The price of an entry: its vector operations, and its memory."""
+def _with_memory(work: float, p: Program, together: int = 1, apart: float = 0.0) -> float:
+    """The price of an entry: its vector operations, and its memory. together: entries that are worked on at once.
+    apart: seconds for lines that lie so far apart that the processor asks for none ahead."""
     unit = library_costs.unit("packs", p)
-    return (library_costs.with_memory(work * unit, p) + CALL / library_costs.usual_batch(p)) / unit
+    return (library_costs.with_memory(work * unit, p, together, apart) + CALL / library_costs.usual_batch(p)) / unit
 
 
-def _fused(p: Program) -> float:
-    """Of the price of several statements: what a sum leaves of an entry is in the caches for the next."""
-    local = set(p.of_kind("local"))
-    sums = any(s.out.name in local and any(t.sums(s.out) for t in s.terms) for s in p.statements)
-    return FUSED if sums and not p.of_kind("shared") else 1.0
+def _scattered(n: int, numbers: int, size: int) -> bool:
+    """Whether lines of an array come from beyond the second cache, far apart: n entries of so many numbers, of which
+    neighbours belong to different entries."""
+    return n * size > AHEAD and n * numbers * size > library_costs.CACHE
 
 
 def _foldable(can) -> list[int]:

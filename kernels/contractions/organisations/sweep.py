@@ -25,7 +25,6 @@ OUT = 0  # the output's place among a loop's steps
 STAYS, LIES, SCATTERED = range(3)  # what the output does along a run (sweep_packs.h)
 TOGETHER = 8  # runs of a sum that are added together
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
-STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 SHARED = 1 << 15  # numbers that are worth a second thread
 CALL = 2e-6  # seconds
 RUN = {STAYS: 4e-9, LIES: 8e-9, SCATTERED: 8e-9}  # seconds of a run by its kind, beside its numbers
@@ -164,14 +163,15 @@ class Sweeps(OnHost):
         s, size = swept(p, n), np.dtype(p.dtype).itemsize
         stated = the_sum(p)
 
-        moved = held = 0
-        for k in range(len(stated.factors) + 1):
-            numbers = math.prod(loop.extent for loop in s.loops if loop.step[k])
-            moved += numbers * size * (2 if k == OUT and not _past(s, stated, size) else 1)
-            held += numbers * size
+        written = size * math.prod(loop.extent for loop in s.loops if loop.step[OUT])
+        held, past = _held(s, size), _past(s, stated, size)
+        moved = held - written if past else held + written
         runs = s.runs / _together(s, size) * RUN[s.kind]
         scattered = turns(s.loops) * NUMBER if s.kind == SCATTERED else 0.0
-        seconds = CALL + moved / library_costs.pace("packs", p.dtype, held) + runs + scattered
+        memory = moved / library_costs.pace("packs", p.dtype, held)
+        if past:
+            memory += written / library_costs.rates("packs", p.dtype).memory
+        seconds = CALL + memory + runs + scattered
         return seconds / n / library_costs.unit("packs", p)
 
     # ---- text and launch
@@ -243,7 +243,13 @@ def _past(s: Sweep, stated: Sum, size: int) -> bool:
     if s.kind != LIES or stated.adds or any(not loop.step[OUT] and loop.extent > 1 for loop in s.loops):
         return False
     on_lines = all(loop.step[OUT] * size % LINE == 0 for loop in s.loops[:-1])
-    return on_lines and turns(s.loops) * size >= STREAMED
+    return on_lines and library_costs.streamed(turns(s.loops) * size, _held(s, size))
+
+
+def _held(s: Sweep, size: int) -> int:
+    """Bytes of all arrays."""
+    arrays = range(1 + len(s.factors))
+    return size * sum(math.prod(loop.extent for loop in s.loops if loop.step[k]) for k in arrays)
 
 
 def _parts(s: Sweep, threads: int, size: int) -> int:
