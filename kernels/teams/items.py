@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable
 
 from ..engine.errors import refuse
-from .layouts import MOST_THREADS, Layouts, Order, named
+from .layouts import MOST_THREADS, THREADS, Layouts, Order, named
 
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
@@ -190,7 +190,7 @@ class TileItems(Items):
     takes = "the indices"
     loop = "for_tiles<{results}, {outer}, {inner}, {shape}>"
     call = "[m](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
-    arguments = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
+    arguments: typing.ClassVar[tuple[str, ...]] = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 
     def organisation(self, team, vector):
         return math.prod(self.tile or (MOST_THREADS,)), 1
@@ -205,6 +205,9 @@ class TileItems(Items):
     def sized(self, extents, in_blocks, size_of):
         if self.is_sized:
             return self
+
+        if in_blocks and not self.tile and self.layouts.are_alike and not self.layouts.has_more:
+            return IndexItems(**vars(self))
 
         is_open = not in_blocks and not self.orders
         across = self.layouts.across_rows(extents, size_of) if is_open else ()
@@ -282,6 +285,44 @@ class TileItems(Items):
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
+
+
+class IndexItems(TileItems):
+    """The same on a device without tiles: neighbours in memory one behind the other, a thread each. No part of a block
+    is beyond the end of a row, and each block begins at a line of memory. (Bodies that go along rows of their own take
+    twice as long so.)"""
+
+    loop = "for_indices<{results}, {outer}, {threads}>"
+    arguments: typing.ClassVar[tuple[str, ...]] = ("a.begin", "a.tiles", "a.inverse")
+
+    def organisation(self, team, vector):
+        return THREADS, 1
+
+    @property
+    def is_sized(self):
+        return True
+
+    @property
+    def outer(self):
+        return self.layouts.order if self.layouts.arrays else self._declared()
+
+    def why(self):
+        return f"no tiles, fastest index {self.extents[self.outer[0]]}: {self.layouts.why(self.extents)}"
+
+    def _numbers(self, extents):
+        return extents
+
+    def of_block(self, threads):
+        return threads
+
+    def text(self, block):
+        return {"outer": _order(self.outer)}
+
+    def beside(self):
+        return ()
+
+    def ahead(self):
+        return ""
 
 
 def inverse_of(divisor: int) -> int:

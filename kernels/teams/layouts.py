@@ -91,6 +91,11 @@ class Layouts:
         nearest = [array.order[0] for array in self.arrays]
         return tuple(sorted(set(nearest), key=lambda d: (d != self.order[0], nearest.index(d))))
 
+    @property
+    def are_alike(self) -> bool:
+        """Whether neighbours of all arrays lie along the same index."""
+        return len(self.near) <= 1
+
     def beside(self, index: int) -> tuple[str, ...]:
         """Names of the arrays in which neighbours along an index lie side by side."""
         return tuple([array.name for array in self.arrays if array.order[0] == index and not array.row])
@@ -124,15 +129,15 @@ class Layouts:
 
         order: of the indices in a tile. extents: numbers of indices.
         """
-        near = max(len(self.near), 1)
         if not in_blocks:
+            near = max(len(self.near), 1)
             side = _side(MOST_THREADS, near)
             return self.shape(order, extents, MOST_THREADS, (min(side, ROW),))
-        if near == 1:
+        if self.are_alike:
             return self._along(order, extents)
 
         # A warp has parts of lines of 32 bytes or more of each array.
-        return self.shape(order, extents, THREADS, (PART, _side(THREADS // PART, near - 1)))
+        return self.shape(order, extents, THREADS, (PART, _side(THREADS // PART, len(self.near) - 1)))
 
     def _along(self, order: Order, extents: list[int]) -> tuple[int, ...]:
         """A block whose threads are neighbours in memory: whole rows, or an equal part of each, with few threads beyond

@@ -615,6 +615,27 @@ POINT_FN void tile_of(long number, const long (&tiles)[RANK], const long (&inver
     first[ORDER::of(RANK - 1)] = long(rest) * tile[ORDER::of(RANK - 1)];
 }
 
+// body(results, i, j, ...) for `items` indices from `begin` on, one a thread, in the order of memory. extent, inverse:
+// along each index
+template <class RESULTS, class ORDER, int THREADS, int RANK, class Body>
+POINT_FN void for_indices(long items, const League &a, const Place *totals, const long (&begin)[RANK],
+                          const long (&extent)[RANK], const long (&inverse)[RANK], const Body &body) {
+    typename RESULTS::Accumulators results;
+    int one[RANK];
+    UNROLL
+    for (int d = 0; d < RANK; ++d) one[d] = 1;
+    for (long number = blockIdx.x * (long)THREADS + threadIdx.x; number < items; number += gridDim.x * (long)THREADS) {
+        long at[RANK];
+        if (items >> 31) tile_of<ORDER>(number, extent, one, at);
+        else tile_of<ORDER>(number, extent, inverse, one, at);
+        UNROLL
+        for (int d = 0; d < RANK; ++d) at[d] += begin[d];
+        at_indices<RANK, 0>(at, [&](auto... i) { body(results, i...); });
+    }
+    int turn = 0;
+    if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
+}
+
 // body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles;
 // tiles, inverse: along each index. OUTER, INNER: orders of the tiles, of the indices in a tile
 template <class RESULTS, class OUTER, class INNER, int THREADS, int RANK, class Body>

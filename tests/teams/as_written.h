@@ -66,7 +66,7 @@ template <class M, class Team> POINT_FN void small_targets(const M &m, const Tea
 }
 
 // variables with the values of elements from before a change, of arrays and of scratch
-template <class M, class I> POINT_FN void swapped(const M &m, const I i) {
+template <class M, class I> POINT_FN void exchanged(const M &m, const I i) {
     const auto x = m.x(i);
     const auto k = m.k(i);
     m.x(i) = m.z(i) = m.y(i);

@@ -132,7 +132,7 @@ def test_targets_of_four_bytes_and_of_one(be, team, vector):
 
 
 # ---- variables
-SWAPPED = written("swapped", Range("n"), arrays="x(n) y(n) z(n) k(n):int32 before(n):whole", writes="x y z k before")
+SWAPPED = written("exchanged", Range("n"), arrays="x(n) y(n) z(n) k(n):int32 before(n):whole", writes="x y z k before")
 TURNED = written(
     "turned_in_scratch",
     League("1", team=16, scratch={"team 0": "s(n)"}),

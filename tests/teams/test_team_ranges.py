@@ -176,13 +176,26 @@ EXTENTS = [list(extents) for extents in itertools.product((1, 5, 40, 300, 1000),
 
 
 @pytest.mark.parametrize("layout, order", [("", (2, 1, 0)), (":left", (0, 1, 2))])
-def test_blocks_of_a_device_lie_along_the_arrays(layout, order):
-    """Threads are neighbours in memory: the rows of a block are whole ones, with up to 7 threads more, or parts of
-    whole warps. At most a quarter of the threads is beyond the range. No declared order changes that."""
+def test_threads_of_a_device_are_neighbours_in_memory(layout, order):
+    """Without a tile, where arrays lie alike. No declared order changes that."""
+    for declared in (None, "left", "right", "left right"):
+        indices = tiles_over(f"A(I,J,K){layout}", "I J K", declared).sized([7, 300, 5], True, int)
+        assert indices.tile == () and indices.outer == order and indices.number([7, 300, 5]) == 10500
+    assert tiles_over("seen(X)", "I J", "left").sized([3, 4], True, int).outer == (0, 1)
+    assert tiles_over(f"A(I,J,K){layout}", "I J K", tile=(1, 8, 8)).sized([7, 300, 5], True, int).tile == (1, 8, 8)
+
+
+@pytest.mark.parametrize(
+    "layout, sizes, order", [("", "I,J,K,V", (2, 1, 0)), (":left", "V,I,J,K", (0, 1, 2))], ids=["right", "left"]
+)
+def test_blocks_of_a_device_lie_along_the_arrays(layout, sizes, order):
+    """Where arrays have rows of their own. Threads are neighbours in memory: rows of a block are whole ones, with up
+    to 7 threads more, or parts of whole warps. At most a quarter of the threads is beyond the range. No declared order
+    changes that."""
     for extents in EXTENTS:
-        tiles = tiles_over(f"A(I,J,K){layout}", "I J K")
+        tiles = tiles_over(f"A({sizes}){layout}", "I J K")
         tile = tiles.sized(extents, True, int).tile
-        assert tile == tiles_over(f"A(I,J,K){layout}", "I J K", "left").sized(extents, True, int).tile
+        assert tile == tiles_over(f"A({sizes}){layout}", "I J K", "left").sized(extents, True, int).tile
         assert min(128, np.prod(extents)) <= np.prod(tile) <= 256
 
         longest = next((d for d in order if extents[d] > 1), order[0])
@@ -203,7 +216,7 @@ def test_blocks_with_few_threads_beyond_a_row():
         (8000, (1, 256)),
         (40, (6, 40)),
     ):
-        assert tiles_over("A(I,J)").sized([6000, extent], True, int).tile == wanted
+        assert tiles_over("A(I,J,V)").sized([6000, extent], True, int).tile == wanted
 
 
 EMPTY = kernel(
@@ -216,7 +229,7 @@ def test_ranges_without_indices(be, extents):
     """A block has a thread at least, and nothing is called."""
     run = EMPTY.bind(on(be, seen=np.zeros(extents, np.int64)), be, quick=True)
     run()
-    assert min(run.tile) >= 1
+    assert min(run.tile, default=1) >= 1
 
 
 def test_tiles_of_arrays_across_each_other_have_lines_of_both():
@@ -371,7 +384,10 @@ def test_what_a_kernel_says_of_its_tile(be):
     """The reason names the arrays."""
     arrays = on(be, seen=np.zeros((20, 50), np.int64))
     run = TILED[2, "right"].bind(arrays, be, quick=True)
-    assert run.why == f"tile {run.tile}, fastest index 1:J-1: order right, seen along 1:J-1"
+    said = (
+        "no tiles, fastest index 1:J-1" if be.entry.in_blocks else f"tile {run.tile}, fastest index 1:J-1: order right"
+    )
+    assert run.why.startswith(said) and run.why.endswith("seen along 1:J-1")
     assert MET.bind(on(be, seen=np.zeros(5, np.int64)), be, quick=True, first=0, behind=1).why == ""
 
 

@@ -39,8 +39,7 @@ struct Lane {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
     }
-    template <class Species, class Point>
-    POINT_FN void points_of(const Species &Y, int half, Point (&rows)[2]) const {
+    template <class Species, class Point> POINT_FN void points_of(const Species &Y, int half, Point (&rows)[2]) const {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
     }
