@@ -157,3 +157,19 @@ def test_p_of_rho_and_T_where_a_search_kept_to_two_liquids(names, kij, T, p, z):
     found = mix.properties("p phases_status", rho=state["rho"], T=T, Y=state["Y"])
     assert found["phases_status"] == 1
     np.testing.assert_allclose(found["p"], p, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "names, kij, T, p, z", [*BESIDE_TWO_LIQUIDS, (("H2O", "NC7H16"), 0.1, 286.475, 3438.3, 0.928174)]
+)
+def test_states_beside_two_liquids_lead_back(names, kij, T, p, z):
+    """T of (h, p), (s, p) and (e, rho) is found again. Newton's steps from h and p went to two liquids of 415 K, whose
+    enthalpy is the same, where a vapour is stable. 1e-9: the searches end at 1e-10 of T's quantity."""
+    mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij={"/".join(names): kij})
+    state = mix.properties("phases_status h s e rho Y", T=T, p=p, X=[z, 1 - z])
+    assert state["phases_status"] == 1
+
+    for given in ({"h": state["h"], "p": p}, {"s": state["s"], "p": p}, {"e": state["e"], "rho": state["rho"]}):
+        found = mix.properties("T phases_status", **given, Y=state["Y"])
+        assert found["phases_status"] == 1
+        np.testing.assert_allclose(found["T"], T, rtol=1e-9, err_msg=str(list(given)))

@@ -86,6 +86,18 @@ template <class M, class R> PART_FN void set_warm_volume(const M &m, const R *z,
     s.V = beta * (room_v + v.least) + rest * (room_l + l.least);
 }
 
+// Whether a flash at the T and p of a split finds the same split. Newton's steps end at any two phases of this enthalpy
+// that are in equilibrium with each other, such as two liquids where a vapour is stable.
+template <class M, class R>
+PHASE_PART MaskOf<R> is_found_again(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
+    State<M, R> now = s;
+    R kind = R(double(NOT_FOUND));
+    now.carried = false;
+    flash(m, z, ask, nowhere<R>(), now, kind);
+    s.steps = now.steps;
+    return ask && kind > 0.5 && kind < 1.5 && fabs(now.V - s.V) < 1e-6 * s.V;
+}
+
 // T, V, ln kappa and eta of s from its p and the enthalpy; the rest as above
 template <class M, class R, class Single>
 PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> warm,
@@ -125,7 +137,8 @@ PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given
     if (everywhere(!todo)) return;
 
     const State<M, R> begin = s;
-    const auto done = direct_later<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);
+    auto done = direct_later<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);
+    if (any_of(done)) done = is_found_again(m, given.z, done, from);
     s.steps = from.steps;
     todo = todo && !take_two_phases(m, given.z, done, from, s, status);
     if (any_of(todo)) bracketed_at_pressure(m, given, todo, begin, s, status);
