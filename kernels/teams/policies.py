@@ -106,7 +106,7 @@ class Scan(Policy):
 
 @dataclasses.dataclass(frozen=True)
 class MDRange(Policy):
-    """body(m, i, j, results...) for each pair, up to six indices; a block has a tile.
+    """body(m, i, j, results...) for each pair, up to six indices, tile by tile.
 
     extents: "I J", the number of each index. tile: (8, 8); None: chosen by the extents and by how the arrays lie.
     order: "right" or "left" says which index of a tile is the fastest; "left right": of the tiles, in a tile. None: as
