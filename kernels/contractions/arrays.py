@@ -30,7 +30,7 @@ PRECISIONS = {"float32": "float32", "float64": "float64", "complex64": "float32"
 
 
 class Types(NamedTuple):
-    """What is returned, and what is computed in."""
+    """The types of the result and of the arithmetic."""
 
     result: np.dtype
     work: np.dtype  # float32, float64, complex64, complex128
@@ -64,8 +64,8 @@ def _on_device(given) -> bool:
 
 
 def as_array(name: str, given, backend):
-    """The array itself, or an array of NumPy's or CuPy's over the memory of a foreign one. What has no DLPack stays as
-    it is. Raises ArgumentError."""
+    """The array itself, or an array of NumPy's or CuPy's over the memory of a foreign one. An object without DLPack
+    stays as it is. Raises ArgumentError."""
     refuse_mask(name, given)
     if is_number(given) or isinstance(given, np.ndarray | backend.arrays.ndarray):
         return given

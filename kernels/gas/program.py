@@ -195,8 +195,8 @@ class Program:
         views = [arrays[a] for a in self.plan.arguments]
         rows = [self._rows_of(a, arrays[a]) for a in self.plan.arguments]
 
-        kind = "" if not box else "uneven" if isinstance(box, Uneven) else "even"
-        return self._for(schedules.Lie(kind, self.schedule.apart(rows)))._bind(views, rows, box, across)
+        lie = schedules.Lie(_kind_of(box), self.schedule.apart(rows))
+        return self._for(lie)._bind(views, rows, box, across)
 
     def _bind(self, views, rows: list[Rows], box, across: bool):
         # The record: constants, arrays, and what the schedule has behind them.
@@ -257,6 +257,13 @@ class Program:
     def __repr__(self):
         made = f"{' '.join(self.reads)} -> {' '.join(self.writes)}"
         return f"Program({self.name}: {made}; {len(self.kernels)} kernels, {self.backend})"
+
+
+def _kind_of(box) -> str:
+    """The kind of box that `bind` got, as Lie has it."""
+    if not box:
+        return ""
+    return "uneven" if isinstance(box, Uneven) else "even"
 
 
 def _name(kernels, outputs) -> str:

@@ -46,8 +46,7 @@ class Policy(abc.ABC):
 
     @abc.abstractmethod
     def items(self, where: str, arrays: tuple[Array, ...]) -> Items:
-        """What the C++ follows from, for a kernel with these arrays. where: start of the messages. Raises
-        ArgumentError."""
+        """The items of a kernel with these arrays. where: start of the messages. Raises ArgumentError."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +72,8 @@ class League(Policy):
 
 
 @dataclasses.dataclass(frozen=True)
-class Range(Policy):
-    """body(m, i, results...) for each index, a thread each. block: threads of a device's block; None: 128."""
+class Indices(Policy):
+    """Indices in a row. block: threads of a device's block."""
 
     indices: int | str
     block: int | None = None
@@ -82,23 +81,19 @@ class Range(Policy):
     @property
     def sizes(self):
         return Sizes(self.block)
+
+
+class Range(Indices):
+    """body(m, i, results...) for each index, a thread each. block: threads of a device's block; None: 128."""
 
     def items(self, where, arrays):
         indices = (str(self.indices),)
         return RangeItems(indices, layouts_of(indices, arrays))
 
 
-@dataclasses.dataclass(frozen=True)
-class Scan(Policy):
+class Scan(Indices):
     """body(m, i, result, last) for each index, perhaps with last = false, then with last = true, where `result` reads
     as what all before gave. block: threads of a device's block; None: 256."""
-
-    indices: int | str
-    block: int | None = None
-
-    @property
-    def sizes(self):
-        return Sizes(self.block)
 
     def items(self, where, arrays):
         return ScanItems((str(self.indices),))

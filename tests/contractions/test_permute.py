@@ -90,7 +90,7 @@ def test_nothing_to_copy(be):
 
 
 def test_one_source_for_all_extents():
-    """What `sources` names is all that is compiled for a type, whatever the extents."""
+    """`sources` names all kernels of a type, whatever the extents."""
     names = [source.name for source in permute.sources("threads", "float32")]
     assert names == ["permute-copy_4", "permute-copy_8", "permute-copy_16", "permute-scale_float32"]
     assert [source.name for source in permute.sources("packs", "complex128")] == [

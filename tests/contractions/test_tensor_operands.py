@@ -74,7 +74,7 @@ def test_results_and_operands_of_no_dimensions():
 
 
 def test_types_of_einsum_operands():
-    """What is exact in float64 is taken: whole numbers, truth values, float16, another byte order."""
+    """Types that float64 holds exactly are taken: whole numbers, truth values, float16, another byte order."""
     x = np.arange(12.0).reshape(3, 4)
     for other in (x.astype(int), x.astype(np.float16), x.astype(">f8"), x[::-1][::-1], np.asfortranarray(x)):
         assert np.array_equal(contract("ij->ji", other), x.T)
@@ -156,7 +156,7 @@ def test_arrays_of_a_device_in_and_out(stand_in):
 
 
 def refused(**changes):
-    """What binding says when one thing is changed."""
+    """The error of a bind with one thing changed."""
     plan = Contraction("o[e i] = a[e i j] m[i j]", dict(i=3, j=4), batch="e", backend="cpu", how="rows")
     good = {"a": np.ones((5, 3, 4)), "m": np.ones((3, 4)), "o": np.ones((5, 3))}
     plan.bind(good, 5)

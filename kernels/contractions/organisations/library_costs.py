@@ -273,23 +273,30 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
     """What moves. entries: that are worked on at once."""
     r, n, size = rates(style, p.dtype), usual_batch(p), np.dtype(p.dtype).itemsize
     moved = past = held = 0.0
+
     for a in p.arguments:
         read = _numbers(p, a)
         each = read if a.place is not None or a.mixed else read / n
         held += each * n * size
-        if a.name in p.expression.outputs and a.name not in p.expression.updated and passes(style, p, a):
+
+        # Stores past the caches; else an output is read first, or stored at the rate of the processor.
+        is_output, is_updated = a.name in p.expression.outputs, a.name in p.expression.updated
+        if is_output and not is_updated and passes(style, p, a):
             past += each * size
             continue
-        times = 1
-        if a.name in p.expression.outputs:
-            times = 2 if a.name in p.expression.updated else r.stored
+        times = 1.0
+        if is_output:
+            times = 2.0 if is_updated else r.stored
         moved += each * times * size
+
+        # On a CPU: lines of which an entry has one number, and arrays that are read again for each entry.
         if style != "packs":
             continue
         if a.place and a.place == len(a.extents) - 1:
             moved += a.size * max(LINE / entries - size, 0.0)  # neighbours belong to other entries
         if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
             moved += a.size * size / entries  # the caches of a core do not hold it from one entry to the next
+
     return Bytes(moved, past, held)
 
 

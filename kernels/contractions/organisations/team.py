@@ -58,7 +58,8 @@ class Team(Threads):
         return n * self.team
 
     def _fits(self, p: Program) -> bool:
-        """Whether what all entries share fits in the shared memory of a block. Arrays of an entry may lie elsewhere."""
+        """Whether the arrays that all entries share fit in the shared memory of a block. Arrays of an entry may lie
+        elsewhere."""
         return self.memory(p).fixed <= SHARED
 
     # ---- text and launch

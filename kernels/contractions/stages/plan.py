@@ -302,7 +302,7 @@ class Plan:
         return [t for t in s.terms if {*t.factors[:2]} not in pairs]
 
     def in_memory(self, s: Statement, given: bool, matrices: bool = False) -> list[Reference]:
-        """What a "units" statement reads or writes in memory, the output first.
+        """References of a "units" statement to arrays in memory, the output first.
 
         given: the rows' factor is left in registers by the statement before. matrices: the columns' factors lie in
         constant memory.

@@ -87,7 +87,8 @@ template <class M, class R> PART_FN void set_warm_volume(const M &m, const R *z,
 }
 
 // Whether a flash at the T and p of a split finds the same split. Newton's steps end at any two phases of this enthalpy
-// that are in equilibrium with each other, such as two liquids where a vapour is stable.
+// that are in equilibrium with each other, such as two liquids where a vapour is stable. 1e-6 of V
+// is far above the rounding of both searches; a split that is refused in vain is found once more by the bracket.
 template <class M, class R>
 PHASE_PART MaskOf<R> is_found_again(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
     State<M, R> now = s;
