@@ -232,6 +232,9 @@ template <class I, class T> POINT_FN auto taken(const T *data, const I &i) {
 }
 
 // Elements at a pack of indices, m.v(i). What stands in a formula is memory, as a reference is. A variable,
+// The operations that change a number, in each place that has them all
+#define EACH_OPERATION(CHANGES) CHANGES(+) CHANGES(-) CHANGES(*) CHANGES(/) CHANGES(&) CHANGES(|) CHANGES(^)
+
 // auto x = m.v(i), has their values from its beginning, as on a device; it cannot be changed.
 template <class T, class I> struct Elements { // I: Lanes, or Whole
     typedef decltype(taken((const T *)nullptr, I())) Value;
@@ -253,13 +256,7 @@ template <class T, class I> struct Elements { // I: Lanes, or Whole
         return changed(x, [](auto a, auto b) { return a OP b; }); \
     } \
     template <class X> POINT_FN void operator OP## = (const X &) const & { is_variable<X>(); }
-    CHANGES(+)
-    CHANGES(-)
-    CHANGES(*)
-    CHANGES(/)
-    CHANGES(&)
-    CHANGES(|)
-    CHANGES(^)
+    EACH_OPERATION(CHANGES)
 #undef CHANGES
     POINT_FN void operator++() const && {
         changed(1, [](auto a, auto b) { return a + b; });

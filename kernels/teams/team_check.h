@@ -96,13 +96,7 @@ template <class E> struct CheckedElement {
         return read(), written(), memory_at(at) OP## = x; \
     } \
     template <class X> POINT_FN void operator OP## = (const X &x) & { value OP## = x; }
-    CHANGES(+)
-    CHANGES(-)
-    CHANGES(*)
-    CHANGES(/)
-    CHANGES(&)
-    CHANGES(|)
-    CHANGES(^)
+    EACH_OPERATION(CHANGES)
 #undef CHANGES
     POINT_FN void operator++() const && { read(), written(), ++memory_at(at); }
     POINT_FN void operator++(int) const && { read(), written(), ++memory_at(at); }
