@@ -1,7 +1,7 @@
 #!/bin/sh
 # What equation mapped with viscosity residual costs beside Peng-Robinson with Chung's, 10 and 50 species.
 #   sh tests/gpu_models.sh       after `make setup`, or with .carry/ of `make gpu-carry`   60 s
-# The rows belong into benchmarks/results/models-h100.json and the table of docs/explanation/figures.md.
+# The rows belong into benchmarks/results/models-h200.json and the table of docs/figures/properties.md.
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh

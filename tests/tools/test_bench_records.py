@@ -69,18 +69,27 @@ def test_files_that_are_no_runs(capsys, tmp_path):
     assert "No such file" in capsys.readouterr().err
 
 
-@pytest.mark.full
-def test_pictures_of_the_page(capsys, tmp_path):
-    """Every picture that docs/explanation/figures.md shows is drawn, with the commit of its runs."""
-    page = (ROOT / "docs/explanation/figures.md").read_text()
-    assert set(re.findall(r"pictures/(\w+)\.svg", page)) == set(pictures.PICTURES)
-    assert main(["bench", "figures", "--out", str(tmp_path)]) == 0
-    assert "5245d84" in (tmp_path / "speed_over_ranks.svg").read_text()
+PAGES = "".join(file.read_text() for file in sorted((ROOT / "docs").glob("*/*.md")))
 
+
+def test_the_pages_name_every_run():
+    """A run that no page names is not kept; each has its rows, machine and date."""
     files = [file for file in results.FOLDER.glob("*.json") if file.name != "accuracy.json"]  # validate's, not bench's
     runs = {file.name: results.read(file) for file in files}
     assert all(run.rows and run.machine and run.date and run.text() for run in runs.values())
-    assert set(re.findall(r"`(?:benchmarks/results/)?([\w-]+\.json)`", page)) <= set(runs)
+
+    named = set(re.findall(r"(?:benchmarks/results/|`)([a-z0-9]+-[a-z0-9-]+\.json)", PAGES))
+    assert named - set(runs) == set()
+    assert set(runs) - named == set()
+
+
+@pytest.mark.full
+def test_pictures_of_the_pages(capsys, tmp_path):
+    """Every picture that the pages of figures show is drawn, with the commit of its runs."""
+    figures = "".join(file.read_text() for file in (ROOT / "docs/figures").glob("*.md"))
+    assert set(re.findall(r"pictures/(\w+)\.svg", figures)) == set(pictures.PICTURES)
+    assert main(["bench", "figures", "--out", str(tmp_path)]) == 0
+    assert "5245d84" in (tmp_path / "speed_over_ranks.svg").read_text()
 
 
 @pytest.mark.usefixtures("briefly")

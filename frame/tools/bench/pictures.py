@@ -1,4 +1,4 @@
-"""`python -m frame bench figures`: the pictures of docs/explanation/figures.md, drawn from benchmarks/results.
+"""`python -m frame bench figures`: the pictures of docs/figures/, drawn from benchmarks/results.
 
 With files it prints their rows as a single table. Rows of several commits or machines share a picture or table only if
 that says so, beside each curve or in each row.
@@ -295,7 +295,7 @@ def intrepid_times(plt):
 def hierarchy(plt):
     """The product <y|Ax> over the number of rows: flat, teams, teams and lanes, in both layouts, as shares of the
     memory's pace; a panel for each machine."""
-    runs = [run_ for run_ in map(_read_if_there, ("hierarchy-h200", "hierarchy-xeon")) if run_]
+    runs = named("hierarchy-h200") + named("hierarchy-xeon")
     figure, axes = grid(plt, len(runs), 2, (4.2, 3.4), (0, 0))
     for axis, run_ in zip(axes.flat, runs):
         rows = [{**row, "rows": int(row["sizes"].split("x")[0])} for row in run_.rows if row["table"] == "sweep"]
@@ -314,11 +314,6 @@ def hierarchy(plt):
         axis.legend(fontsize=6)
 
     return figure
-
-
-def _read_if_there(name: str) -> Run | None:
-    file = results.FOLDER / f"{name}.json"
-    return results.read(file) if file.is_file() else None
 
 
 PICTURES = {
