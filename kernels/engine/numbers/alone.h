@@ -7,7 +7,6 @@
 #ifdef ON_DEVICE
 #include "engine/numbers/platform.h"
 #else
-#define HAS_ROUGH_STARTS
 #include "engine/numbers/pack.h"
 #define VECTORS_ALONE
 
@@ -190,14 +189,6 @@ template <int COUNT, class Work> POINT_FN void for_some_species(Constant<COUNT>,
     in_packs_of<COUNT>(work);
 }
 
-// sum x_s weight_s over NS species
-template <int NS, class Species>
-POINT_FN double weighted_side_by_side(Constant<NS>, const double *weight, const Species &x) {
-    Sum<NS> sum;
-    in_packs_of<NS>([&](const auto some) INLINED { sum.add(some(numbers_of(x)) * some(weight)); });
-    return sum.value();
-}
-
 // Numbers of species that lie side by side in memory: of a species, or of some
 template <> struct EvenRows<double, 1> {
     double *base;
@@ -211,6 +202,13 @@ template <> struct EvenRows<double, 1> {
 
 template <> inline constexpr bool SIDE_BY_SIDE<EvenRows<double, 1>> = true;
 POINT_FN const double *numbers_of(const EvenRows<double, 1> &x) { return x.base; }
+
+// sum x_s weight_s over NS species
+template <int NS> POINT_FN void weighted_sum(double &sum, const double *weight, const EvenRows<double, 1> &x) {
+    Sum<NS> packs;
+    in_packs_of<NS>([&](const auto some) INLINED { packs.add(some(x.base) * some(weight)); });
+    sum = packs.value();
+}
 
 template <int COUNT> POINT_FN void exp_all(double *x) {
     in_packs<COUNT>(x, [](const vec pack) { return exp(pack); });

@@ -149,15 +149,14 @@ POINT_FN double floor_small(double x) { return floor(x); }
 POINT_FN void load(const double *address, double &x) { x = *address; }
 POINT_FN void store(double *address, double x) { *address = x; }
 POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign) * x; } // -x where sign is negative
-// starts of iterations, exact here; packs and a point by itself (alone.h) have rough ones
-#ifndef HAS_ROUGH_STARTS
-POINT_FN double two_thirds_start(double x) {
+// Starts of iterations, exact here; packs and a point by itself (alone.h) have rough ones. A function that is no
+// template, as theirs, is preferred to a template.
+template <int = 0> POINT_FN double two_thirds_start(double x) {
     const double root = cbrt(x);
     return root * root;
 }
 
-POINT_FN double inverse_root_start(double x) { return 1.0 / sqrt(x); }
-#endif
+template <int = 0> POINT_FN double inverse_root_start(double x) { return 1.0 / sqrt(x); }
 
 #ifdef FRAME_WIDE // ahead of the templates below: argument-dependent look-up finds no functions of built-in types
 #include "engine/numbers/wide.h"
@@ -309,8 +308,7 @@ template <class Few, class Work> POINT_FN void for_few(const Work &work) {
 
 // sum x_s weight_s over all species
 template <int NS, class R, class Species> POINT_FN void weighted_sum(R &sum, const scalar *weight, const Species &x) {
-    if constexpr (SIDE_BY_SIDE<Species>) sum = weighted_side_by_side(Constant<NS>(), weight, x);
-    else sum_over_species<NS>(sum, [&](const int s) INLINED { return x[s] * weight[s]; });
+    sum_over_species<NS>(sum, [&](const int s) INLINED { return x[s] * weight[s]; });
 }
 
 // the same over few species

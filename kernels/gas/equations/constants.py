@@ -209,7 +209,7 @@ def cubic(species, options) -> Constants:
             result.values |= _bends(species, kappa, root_ac / species.W)
             result.notes += _checked_signs(species, kappa)
         else:
-            sign = np.where(kappa < 0, -1, 1)  # q_i is never negative; cubic.h says why
+            sign = np.where(kappa < 0, -1, 1)  # q_i is never negative; attraction.h says why
             result.values["g_mass"] = sign * (1 + kappa) * root_ac / species.W
             result.values["q_mass"] = root_ac * np.abs(kappa) / np.sqrt(species.Tc) / species.W
     return result

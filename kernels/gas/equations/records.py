@@ -19,7 +19,7 @@ from ..declare import option
 from ..records import Names
 from ..species import CRITICAL, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
-# Largest ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2 for which departure_integral of cubic.h is exact.
+# Largest ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2 for which departure_integral of departure.h is exact.
 FARTHEST = 8 / 9
 
 

@@ -1,4 +1,4 @@
-"""Start of the outer root t of t^3 - 3 e t = g >= 0, from G = g^(2/3): outer_start in gas/equations/cubic.h.
+"""Start of the outer root t of t^3 - 3 e t = g >= 0, from G = g^(2/3): outer_start in gas/equations/free_root.h.
 
 Only x = G/|e| matters. e > 0: t^2/e = 3 + x (x + b)/(x + a). e < 0: t = g P/(g^2 + 3 |e| P), P = G^2 + a |e| G + b e^2.
 Both forms have the right limits at x = 0 and at large x. a and b minimise the largest relative error of t. One step of
@@ -13,7 +13,7 @@ from functools import lru_cache
 from ...engine.fits import roots
 from ...engine.fits.maker import MINIMAX, Check, Fit, chebyshev_points, corrected, minimax
 
-HEADER = "gas/equations/cubic.h"
+HEADER = "gas/equations/free_root.h"
 ENDS = Decimal(-7), Decimal(7)  # beyond them the error is smaller
 WAY = f"{MINIMAX}; of ln(t - its least)"
 THIRD = Decimal(1) / 3

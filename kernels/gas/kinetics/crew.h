@@ -221,7 +221,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         }
         return rest;
     }
-    POINT_FN void species(const int rank) const {
+    POINT_FN void fill_species(const int rank) const {
         R rest = R(0.0);
         int k = rank;
         if constexpr (M::NS > CREW) {
@@ -355,7 +355,7 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     }
     const R known = reacting_temperature(T);
     const CrewReacting<M, R, Species, Gamma> crew{m, Y, known, rho, log(known), 1.0 / known, log(p), s};
-    crew.species(rank);
+    crew.fill_species(rank);
     crew_barrier();
     crew.colliders(rank);
     crew_barrier();

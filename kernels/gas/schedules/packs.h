@@ -153,7 +153,8 @@ template <class Use> static inline void each_part(const Box &box, const long fir
 
 // Where a part of a line is in row r; compute_part: the stages, in place.
 #ifdef UNEVEN
-template <int COUNT> static inline outside *at(const Arguments<COUNT> &a, const int r, const PartOfLine &part) {
+template <int COUNT>
+static inline outside *part_of_row(const Arguments<COUNT> &a, const int r, const PartOfLine &part) {
     return a.row[r] + part.x + part.y * a.box.sy[r] + part.z * a.box.sz[r];
 }
 
@@ -161,20 +162,23 @@ template <class P>
 static inline void compute_part(const Arguments<P::COUNT> &a, const PartOfLine &part, const long n,
                                 const Scratch &scratch) {
     stored *row[all_rows<P>()];
-    for (int r = 0; r < all_rows<P>(); ++r) row[r] = (stored *)at(a, r, part);
+    for (int r = 0; r < all_rows<P>(); ++r) row[r] = (stored *)part_of_row(a, r, part);
     P::stages(*a.constants, Points{row, 0, n, 0}, scratch.inner);
 }
 #else
-static inline long before(const Box &box, const PartOfLine &part) { return part.x + part.y * box.sy + part.z * box.sz; }
+static inline long offset_of_part(const Box &box, const PartOfLine &part) {
+    return part.x + part.y * box.sy + part.z * box.sz;
+}
 
-template <int COUNT> static inline outside *at(const Arguments<COUNT> &a, const int r, const PartOfLine &part) {
-    return a.row[r] + before(a.box, part);
+template <int COUNT>
+static inline outside *part_of_row(const Arguments<COUNT> &a, const int r, const PartOfLine &part) {
+    return a.row[r] + offset_of_part(a.box, part);
 }
 
 template <class P>
 static inline void compute_part(const Arguments<P::COUNT> &a, const PartOfLine &part, const long n,
                                 const Scratch &scratch) {
-    P::stages(*a.constants, Points{(stored *const *)a.row, before(a.box, part), n, 0}, scratch.inner);
+    P::stages(*a.constants, Points{(stored *const *)a.row, offset_of_part(a.box, part), n, 0}, scratch.inner);
 }
 #endif
 
@@ -192,7 +196,7 @@ static void long_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, lon
 
         each_part(a.box, first, count, [&](const PartOfLine &part, const long t, const long n) {
             for_rows<P, true>([&](const int r) {
-                const outside *from = at(a, r, part);
+                const outside *from = part_of_row(a, r, part);
                 for (long i = 0; i < n; ++i) scratch.copy[r][t + i] = from[i];
             });
         });
@@ -200,7 +204,7 @@ static void long_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, lon
         P::stages(*a.constants, Points{scratch.copy, 0, whole, 0}, scratch.inner);
         each_part(a.box, first, count, [&](const PartOfLine &part, const long t, const long n) {
             for_rows<P, false>([&](const int r) {
-                outside *to = at(a, r, part);
+                outside *to = part_of_row(a, r, part);
                 for (long i = 0; i < n; ++i) to[i] = outside(scratch.copy[r][t + i]);
             });
         });
@@ -356,8 +360,8 @@ template <class P> struct PutOff {
             if (on >= 0) place[on][number[on]++] = at;
         }
     }
-    // Works on the lists, by whole blocks as long as there may come more
-    void work(const Mixture &m, outside *const *row, const Scratch &scratch, const bool more) {
+    // Computes what the lists hold, by whole blocks as long as there may come more
+    void compute(const Mixture &m, outside *const *row, const Scratch &scratch, const bool more) {
         long now[BLOCK];
         for (int l = 0; l < P::LISTS; ++l) {
             while (number[l] >= (more ? BLOCK : 1)) {
@@ -394,7 +398,7 @@ static void some_blocks(const Arguments<P::COUNT> &a, const Scratch &scratch, lo
             const long count = end - first < WINDOW ? end - first : WINDOW;
             sorted_points<P>(*a.constants, a.row, scratch, sorted, first, count, length);
             late.add(a.row[P::KIND], count, [=](const long t) { return first + t; });
-            late.work(*a.constants, a.row, scratch, first + count < end);
+            late.compute(*a.constants, a.row, scratch, first + count < end);
         }
     } else {
         for (; first < end; first += BLOCK)
