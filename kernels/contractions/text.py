@@ -330,7 +330,7 @@ class _Reader:
         while self.line[end:].strip():
             match = TOKEN.match(self.line, end)
             if not match:
-                raise self.error(f"'{self.line[end:].strip()[0]}' means nothing here")
+                raise self.error(f"'{self.line[end:].strip()[0]}' means nothing here; factors are joined by '*' or a blank, terms by '+' or '-'")
             self.tokens.append(match.group(match.lastindex or 0).strip())
             end = match.end()
         self.tokens.append("")
@@ -464,7 +464,8 @@ class _Reader:
         found = []
         while self.next != close:
             if not _is_name(self.next):
-                raise self.error(f"'{self.next or 'the end'}' where an index of '{name}' is wanted")
+                fixed = "; for a fixed index pass that part of the array" if self.next.isdigit() else ""
+                raise self.error(f"'{self.next or 'the end'}' where an index of '{name}' is wanted{fixed}")
             found.append(self.take())
             if self.next == ",":
                 self.take()
