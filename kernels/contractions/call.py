@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine.errors import ArgumentError
+from ..engine.errors import ArgumentError, refuse
 from ..engine.values import is_number, refuse_unit
 from . import einsum, repeats, result_order
 from .arrays import (
@@ -399,9 +399,10 @@ def _statements(text: str, arrays: dict, asked: Asked):
     script.check({**sizes, e.batch: n})
 
     new = []
+    told = {index for name in arrays for reference in e.references[name] for index in reference.indices}
     for name in e.outputs:
         if name not in arrays:
-            shape = tuple(n if index == e.batch else sizes[index] for index in e.references[name][-1].indices)
+            shape = _shape_of(e.references[name][-1], told, {**sizes, e.batch: n})
             arrays[name] = backend.empty(shape, dtype)
             new.append(repeats.New(name, shape, tuple(range(len(shape)))))
 
@@ -423,6 +424,17 @@ def _statements(text: str, arrays: dict, asked: Asked):
 
     results = tuple(arrays[name] for name in script.expression.outputs)
     return results[0] if len(results) == 1 else results
+
+
+def _shape_of(output: Reference, told: set[str], sizes: dict[str, int]) -> tuple[int, ...]:
+    """The shape of an output that is made. Raises ArgumentError for an index that no given array has."""
+    for index in output.indices:
+        refuse(
+            index not in told,
+            f"array '{output.name}', index '{index}': no other array has it, so its extent is not known; give "
+            f"'{output.name}' itself.",
+        )
+    return tuple(sizes[index] for index in output.indices)
 
 
 def _check_names(e: Expression, arrays) -> None:

@@ -592,7 +592,8 @@ def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:
 
 def _take(r: Reference, shape, found, batch) -> None:
     if len(shape) != len(r.indices):
-        raise ArgumentError(f"array '{r.name}': {len(shape)} dimensions {shape}, wanted {len(r.indices)}: {r}.")
+        number = f"; one number is {r.name}[] in the text" if not shape else ""
+        raise ArgumentError(f"array '{r.name}': {len(shape)} dimensions {shape}, wanted {len(r.indices)}: {r}{number}.")
     for index, extent in zip(r.indices, shape):
         known, other = found.setdefault(index, (extent, r.name))
         if known != extent:

@@ -330,7 +330,10 @@ class _Reader:
         while self.line[end:].strip():
             match = TOKEN.match(self.line, end)
             if not match:
-                raise self.error(f"'{self.line[end:].strip()[0]}' means nothing here; factors are joined by '*' or a blank, terms by '+' or '-'")
+                wrong = self.line[end:].strip()[0]
+                raise self.error(
+                    f"'{wrong}' means nothing here; factors are joined by '*' or a blank, terms by '+' or '-'"
+                )
             self.tokens.append(match.group(match.lastindex or 0).strip())
             end = match.end()
         self.tokens.append("")
@@ -356,10 +359,7 @@ class _Reader:
         terms = self.sum(sign == "-=")
         self.take("")
         if out.indices is None:
-            told = (f.indices for t in terms for f in t.factors if f.indices is not None)
-            out = Reference(out.name, next(told, ()))
-            if not out.indices:
-                raise self.error(f"the indices of '{out.name}' are nowhere told")
+            out = Reference(out.name, self.told_by(terms, out.name))
         made = []
         for t in terms:
             made.append(Term(t.number, tuple(self.complete(f, out) for f in t.factors)))
@@ -384,6 +384,18 @@ class _Reader:
         made = tuple(self.complete(f, out) for f in factors)
         self.known.setdefault(out.name, out.indices)
         return Statement(out, (Term(1.0, made),), False, function)
+
+    def told_by(self, terms: list[_Part], name: str) -> tuple[str, ...]:
+        """The indices of a left side without brackets: those that its factors, without brackets too, have."""
+        if "[" in self.line or "(" in self.line:
+            raise self.error(f"'{name}' has no brackets: write its indices, or {name}[] for one number")
+        told = {factor.indices for term in terms for factor in term.factors if factor.indices is not None}
+        if len(told) > 1:
+            all_ = " and ".join(f"[{' '.join(indices)}]" for indices in sorted(told))
+            raise self.error(f"the factors of '{name}' have the indices {all_}: write those of '{name}'")
+        if not any(told):
+            raise self.error(f"the indices of '{name}' are nowhere told")
+        return told.pop()
 
     def complete(self, factor: Reference, out: Reference) -> Reference:
         return Reference(factor.name, out.indices if factor.indices is None else factor.indices)

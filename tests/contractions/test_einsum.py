@@ -473,3 +473,31 @@ def main(count: int, where: str = "cpu", first: int = 1000, jobs: int = 1) -> No
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:5]))
+
+
+@pytest.mark.parametrize(
+    "text, index", [("R[i j] = a[i]", "j"), ("R[j i] = a[i]", "j"), ("R[j] = a[i]", "j"), ("R[i] = 2", "i")]
+)
+def test_an_extent_that_no_array_has(text, index):
+    """An output that is made has its extents from other arrays; one that is given brings them along."""
+    given = {"a": np.arange(4.0)} if "a" in text else {}
+    with pytest.raises(ArgumentError, match=f"array 'R', index '{index}': no other array has it"):
+        contract(text, **given)
+
+    shape = {"R[i j] = a[i]": (4, 3), "R[j i] = a[i]": (3, 4), "R[j] = a[i]": (3,), "R[i] = 2": (3,)}[text]
+    out = contract(text, **given, R=np.zeros(shape))
+    wanted = {
+        "R[i j] = a[i]": np.arange(4.0)[:, None],
+        "R[j i] = a[i]": np.arange(4.0),
+        "R[j] = a[i]": 6.0,
+        "R[i] = 2": 2.0,
+    }
+    assert np.array_equal(out, np.broadcast_to(wanted[text], shape))
+
+
+def test_a_number_is_written_with_empty_brackets():
+    assert np.array_equal(contract("R[i] = a[] x[i]", a=2.0, x=np.arange(3.0)), [0, 2, 4])
+    with pytest.raises(
+        ArgumentError, match=r"array 'a': 0 dimensions \(\), wanted 1: a\[i\]; one number is a\[\] in the text"
+    ):
+        contract("R[i] = a x[i]", a=2.0, x=np.arange(3.0))

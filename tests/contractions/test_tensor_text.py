@@ -74,6 +74,12 @@ def test_the_point_index_is_not_written():
         ("o[i] = a[i] / b[i]", {}, "'/' means nothing here; factors are joined by '*' or a blank"),
         ("o[i] = 2 a[i 3]", {}, "'3' where an index of 'a' is wanted; for a fixed index pass that part of the array"),
         ("o = a b", {}, "indices of 'o' are nowhere told"),
+        ("o = a[i] b[i]", {}, r"'o' has no brackets: write its indices, or o[] for one number"),
+        (
+            "a[i] = x[i]; b[i j] = y[i j]; o = a b",
+            {},
+            "factors of 'o' have the indices [i] and [i j]: write those of 'o'",
+        ),
         ("o[e i i] = a[e i]", {}, "an index stands twice in o"),
         ("o[i] = a[i] b[i j] a[i j]", {}, "'a' has different numbers of indices"),
         ("o[i] = a[i] o[i]", {}, "'o' stands on both sides"),
