@@ -82,6 +82,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
     Raises ArgumentError.
     """
+    a, b = _array(a), _array(b)
     first, second = _axes(a, b, axes)
 
     own = list(range(a.ndim))
@@ -94,7 +95,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 def _axes(a, b, axes) -> tuple[list[int], list[int]]:
     """Axes of a and of b that are summed over together. Raises ArgumentError."""
-    if isinstance(axes, int):
+    if isinstance(axes, (int, np.integer)):
         most = min(a.ndim, b.ndim)
         refuse(not 0 <= axes <= most, f"tensordot: axes={axes}, wanted 0 to {most}.")
         axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
@@ -109,7 +110,7 @@ def _axes(a, b, axes) -> tuple[list[int], list[int]]:
 
 def _listed(array, axes) -> list[int]:
     """Axes of an array, from 0. Raises ArgumentError."""
-    found = [axes] if isinstance(axes, int) else list(axes)
+    found = [axes] if isinstance(axes, (int, np.integer)) else list(axes)
     for axis in found:
         refuse(not -array.ndim <= axis < array.ndim, f"tensordot: axis {axis} of {array.ndim} dimensions.")
 
@@ -120,4 +121,9 @@ def _listed(array, axes) -> list[int]:
 
 def transpose(a: Any, axes: Any = None) -> Any:
     """A view with axes in another order, as numpy.transpose."""
-    return a.transpose(axes)
+    return _array(a).transpose(axes)
+
+
+def _array(values: Any) -> Any:
+    """The array itself; of lists and numbers one of NumPy."""
+    return values if hasattr(values, "transpose") else np.asarray(values)

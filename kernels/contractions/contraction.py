@@ -61,7 +61,7 @@ class Contraction:
             raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(self.DTYPES)}.{also}")
 
         # The text, and a program for each of the cheapest orders of evaluation.
-        text, sizes = einsum.resolved(text, dict(sizes or {}))
+        text, sizes = einsum.resolved(text, _as_extents(sizes))
         script = read(text, **vars(reading))
         self.expression = e = script.expression
         self.sizes = _extents_of(script, sizes)
@@ -518,6 +518,14 @@ class Contraction:
         return statistics.median(times[1:])
 
 
+def _as_extents(sizes) -> dict:
+    """A dictionary of extents. Raises ArgumentError for what is none."""
+    try:
+        return dict(sizes or {})
+    except (TypeError, ValueError):
+        raise ArgumentError(f"tensor expression: sizes {sizes!r}, wanted a dictionary such as {{'i': 3}}.") from None
+
+
 def _extents_of(script: Script, sizes) -> dict[str, int]:
     """The extent of each index but the batch's. Raises ArgumentError."""
     found = {}
@@ -529,7 +537,7 @@ def _extents_of(script: Script, sizes) -> dict[str, int]:
         if extent is None and allowed:
             raise ArgumentError(f"tensor expression: extent of index '{index}' is {shown(allowed)}, wanted a number.")
         if not _is_extent(extent):
-            raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
+            raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent!r}, wanted 1 or more.")
         found[index] = int(extent)
     script.check(found)
     return found

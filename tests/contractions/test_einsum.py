@@ -375,6 +375,8 @@ def test_functions_for_opt_einsum():
     for axes in (0, 1, ([1, 2], [1, 0]), (2, 0), ((-1,), (0,))):
         assert np.array_equal(module.tensordot(a, b, axes), np.tensordot(a, b, axes))
     assert np.array_equal(module.transpose(a, (2, 0, 1)), a.transpose(2, 0, 1))
+    assert np.array_equal(module.tensordot(a.tolist(), b.tolist(), np.int64(1)), np.tensordot(a, b, 1))
+    assert np.array_equal(module.transpose(a.tolist()), a.transpose())
 
     for wrong, words in (
         (lambda: module.tensordot(a, b, 2), "axis 0 of b: extent 4, wanted 3"),
@@ -501,3 +503,18 @@ def test_a_number_is_written_with_empty_brackets():
         ArgumentError, match=r"array 'a': 0 dimensions \(\), wanted 1: a\[i\]; one number is a\[\] in the text"
     ):
         contract("R[i] = a x[i]", a=2.0, x=np.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    "sizes, words",
+    [
+        ("i=3 j=4", "sizes 'i=3 j=4', wanted a dictionary such as {'i': 3}"),
+        (5, "sizes 5, wanted a dictionary"),
+        ({"j": "2"}, "extent of index 'j' is '2', wanted 1 or more"),
+        ({"j": 2.5}, "extent of index 'j' is 2.5, wanted 1 or more"),
+        ({}, "extent of index 'j' is None, wanted 1 or more"),
+    ],
+)
+def test_sizes_that_are_none(sizes, words):
+    with pytest.raises(ArgumentError, match=words):
+        Contraction("o[i] = a[i j] x[j]", sizes, backend="cpu")
