@@ -1,36 +1,51 @@
 // Packs of indices on a CPU, the elements of a view at them, and what a body adds to for each of them.
 #pragma once
 
-// first + l step of lane l < count. FULL: all lanes of a pack. Sums, and products with whole numbers, are such again.
-// alone: where each_lane says which lane is at work, for the accumulators beside it.
+// first + l step of lane l < count. FULL: all lanes of a pack. Sums with whole numbers, and products with them, are
+// such again. With real numbers, and in a product of two, an index is its value, as on a device: a pack of real
+// numbers. alone: where each_lane says which lane is at work, for the accumulators beside it.
 template <bool FULL> struct Lanes {
     static constexpr bool IS_FULL = FULL;
     long first, step;
     int count;
     int *alone = nullptr;
+
+    // In double a sum of packs: exact, since indices are below 2^53.
+    POINT_FN operator vec() const {
+        vec x;
+        for (int l = 0; l < VECTOR_LANES; ++l) x.v[l] = scalar(IN_SINGLE ? first + l * step : l);
+        return IN_SINGLE ? x : double(first) + double(step) * x;
+    }
 };
 
+template <bool FULL> POINT_FN Lanes<FULL> shifted(Lanes<FULL> i, long k) {
+    return {i.first + k, i.step, i.count, i.alone};
+}
+
+template <bool FULL> POINT_FN Lanes<FULL> stretched(Lanes<FULL> i, long k) {
+    return {i.first * k, i.step * k, i.count, i.alone};
+}
+
 // clang-format off
-template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, long k) { return {i.first + k, i.step, i.count, i.alone}; }
-template <bool FULL> POINT_FN Lanes<FULL> operator+(long k, Lanes<FULL> i) { return i + k; }
-template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i, long k) { return i + -k; }
-template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i) { return i * -1; }
-template <bool FULL> POINT_FN Lanes<FULL> operator-(long k, Lanes<FULL> i) { return -i + k; }
-template <bool FULL> POINT_FN Lanes<FULL> operator*(Lanes<FULL> i, long k) { return {i.first * k, i.step * k, i.count, i.alone}; }
-template <bool FULL> POINT_FN Lanes<FULL> operator*(long k, Lanes<FULL> i) { return i * k; }
+#define WITH_INTEGER template <bool FULL, class K, typename std::enable_if<std::is_integral<K>::value, int>::type = 0> POINT_FN Lanes<FULL>
+WITH_INTEGER operator+(Lanes<FULL> i, K k) { return shifted(i, k); }
+WITH_INTEGER operator+(K k, Lanes<FULL> i) { return shifted(i, k); }
+WITH_INTEGER operator-(Lanes<FULL> i, K k) { return shifted(i, -long(k)); }
+WITH_INTEGER operator-(K k, Lanes<FULL> i) { return shifted(stretched(i, -1), k); }
+WITH_INTEGER operator*(Lanes<FULL> i, K k) { return stretched(i, k); }
+WITH_INTEGER operator*(K k, Lanes<FULL> i) { return stretched(i, k); }
+#undef WITH_INTEGER
+template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i) { return stretched(i, -1); }
 template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k) {
     return {i.first + k.first, i.step + k.step, i.count, i.alone};
 }
 
 // clang-format on
-// In double a sum of packs: exact, since indices are below 2^53.
-template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) {
-    vec x;
-    for (int l = 0; l < VECTOR_LANES; ++l) x.v[l] = scalar(IN_SINGLE ? i.first + l * i.step : l);
-    return IN_SINGLE ? x : double(i.first) + double(i.step) * x;
-}
-
+template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) { return i; }
 POINT_FN scalar as_number(long i) { return scalar(i); }
+// where all lanes share the condition
+POINT_FN vec select(bool condition, vec yes, vec no) { return condition ? yes : no; }
+
 // f(i) for each single index
 template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f) {
     for (int l = 0; l < i.count; ++l) {
@@ -231,11 +246,11 @@ template <class I, class T> POINT_FN auto taken(const T *data, const I &i) {
     return x;
 }
 
-// Elements at a pack of indices, m.v(i). What stands in a formula is memory, as a reference is. A variable,
 // The operations that change a number, in each place that has them all
 #define EACH_OPERATION(CHANGES) CHANGES(+) CHANGES(-) CHANGES(*) CHANGES(/) CHANGES(&) CHANGES(|) CHANGES(^)
 
-// auto x = m.v(i), has their values from its beginning, as on a device; it cannot be changed.
+// Elements at a pack of indices, m.v(i). What stands in a formula is memory, as a reference is. A variable, auto x =
+// m.v(i), has their values from its beginning, as on a device; it cannot be changed.
 template <class T, class I> struct Elements { // I: Lanes, or Whole
     typedef decltype(taken((const T *)nullptr, I())) Value;
     T *data;

@@ -94,3 +94,12 @@ template <class M, class Team> POINT_FN void turned_in_scratch(const M &m, const
         m.x(i) = s(i);
     });
 }
+
+// Indices among real and whole numbers: their values
+template <class M, class I, class J> POINT_FN void values_of_indices(const M &m, const I i, const J j) {
+    m.sum(i, j) = i + 10 * j;
+    m.scaled(i, j) = 0.5 * i - j / 4.0 + 2.5;
+    m.product(i, j) = i * j;
+    m.chosen(i, j) = select(0.75 * i < 2, 1.5 * i, 3.0 - j);
+    m.whole(i, j) = 3 * i - j;
+}

@@ -160,3 +160,29 @@ def test_a_variable_has_the_value_of_scratch_from_before(be, check):
     TURNED.run(arrays, be, check=check, quick=True)
     for name, wanted in dict(y=np.roll(x, -1) + 0.5, z=np.full(16, -1.0), x=(x + 1) / 2).items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), wanted, err_msg=name)
+
+
+# ---- indices as numbers
+INDICES = written(
+    "values_of_indices",
+    MDRange("I J"),
+    arrays="sum(I,J) scaled(I,J) product(I,J) chosen(I,J) whole(I,J):whole",
+    writes="sum scaled product chosen whole",
+)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_indices_among_real_numbers(be, kind):
+    """0.5 i is half of an index, not a product with 0: whole, and half, and quarter numbers are exact."""
+    i, j = np.ogrid[:9, :37]
+    wanted = {
+        "sum": i + 10 * j,
+        "scaled": 0.5 * i - j / 4 + 2.5,
+        "product": i * j,
+        "chosen": np.where(0.75 * i < 2, 1.5 * i, 3.0 - j),
+        "whole": 3 * i - j,
+    }
+    arrays = on(be, **{name: np.full((9, 37), -7, kind if name != "whole" else "int64") for name in wanted})
+    INDICES.run(arrays, be, quick=True)
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(be.to_host(arrays[name]), np.broadcast_to(values, (9, 37)), name)
