@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 
+from .cpp_names import refuse_others
 from .errors import ArgumentError, StateError, closest, refuse
 from .values import real_array
 
@@ -71,10 +72,7 @@ class SettableConstants:
         """Declare a constant; see `constant` of kernels.gas.declare. Raises ArgumentError for a name that is declared
         otherwise, or that is none in C++, and for a count, default or range that does not fit."""
         new = Settable(name, unit, what, None, count, checked_range(name, range), tuple((other_units or {}).items()))
-        refuse(
-            not name.isidentifier(),
-            f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.",
-        )
+        refuse_others("constant", name)
         refuse(not 1 <= new.size <= MOST_NUMBERS, f"constant '{name}': count = {count}, wanted 1 to {MOST_NUMBERS}.")
 
         if default is not None:

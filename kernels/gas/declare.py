@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.constants import Settable
+from ..engine.cpp_names import refuse_others
 from ..engine.errors import refuse
 from ..engine.registry import declared, split
 from .records import (
@@ -53,6 +54,7 @@ def quantity(
     "ns*ns", "nq", "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the
     number of reactions, nz = ns + 1 the number of unknowns of a reactor. carried, reports: see Quantity. Raises
     ArgumentError if the name has another unit or shape."""
+    refuse_others("quantity", name)
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
     return registry.add_quantity(Quantity(name, unit, what, per, carried, reports))
 
@@ -86,6 +88,7 @@ def point_kernel(
     phase, and a kernel of a host's own for any mixture. Raises ArgumentError for a header that does not exist,
     quantities that are not declared, or a name that is taken.
     """
+    refuse_others("kernel", name)
     reads, path = split(reads), declared.header_of(name, header)
     refuse(phases and phases not in PHASES, f"kernel '{name}': phases = {phases!r}, wanted one of {PHASES}.")
     new = PointKernel(
@@ -227,5 +230,5 @@ def constant(
     other_units: {unit: factor from `unit` to it}, which the message about a value out of range names. Raises
     ArgumentError for a name that is taken, or values that do not fit."""
     taken = name in RESERVED or any(name in known.names for known in registry.providers.values())
-    refuse(taken, f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.")
+    refuse(taken, f"constant '{name}': the name is taken by the mixture's constants.")
     return declared.constants.declare(name, unit, what, default, count, range, other_units)

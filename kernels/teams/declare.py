@@ -15,6 +15,7 @@ import numpy as np
 
 from ..engine.backend import get_backend
 from ..engine.backend.base import on_device
+from ..engine.cpp_names import refuse_others
 from ..engine.errors import refuse
 from ..engine.registry import declared
 from ..engine.tune import Outcome
@@ -24,7 +25,7 @@ from .items import ScanItems
 from .policies import AS_DECLARED, Policy
 from .results import results_of
 from .tune import Search, variants_of
-from .words import KINDS, Array, arrays_of
+from .words import KINDS, Array, arrays_of, parsed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +113,7 @@ def team_kernel(
     Raises ArgumentError.
     """
     where = f"team kernel '{name}'"
-    refuse(not name.isidentifier(), f"{where}: no name in C++.")
+    refuse_others(where, name, body or name)
     refuse(not isinstance(over, Policy), f"{where}: over {over!r}, wanted a League, Range, MDRange or Scan.")
 
     operands = _written(where, arrays, writes.split())
@@ -129,12 +130,20 @@ def team_kernel(
     )
     new = typing.cast(TeamKernel, new.organised(over.sizes))
 
+    _check_extents(where, new)
     _check_scan(where, new)
     _check_names(where, new)
     new.organisation()
     _keep(new)
 
     return new
+
+
+def _check_extents(where: str, new: TeamKernel) -> None:
+    """Each number of teams or indices is a formula, or two with a colon between."""
+    for text in new.items.extents:
+        for formula in text.split(":"):
+            parsed(f"{where}, {new.items.kind}", formula.strip())
 
 
 def _check_scan(where: str, new: TeamKernel) -> None:
@@ -167,9 +176,10 @@ def _check_names(where: str, new: TeamKernel) -> None:
     names = [array.name for array in (*new.operands, *new.scratch)]
     names += [number for number, _ in new.numbers]
     names += [pool for pool, _ in new.tokens]
+    refuse_others(where, *names)
 
-    taken = [name for name in names if names.count(name) > 1 or not name.isidentifier()]
-    refuse(taken, f"{where}: the name '{taken[0] if taken else ''}' is there twice, or is no name in C++.")
+    twice = [name for name in names if names.count(name) > 1]
+    refuse(twice, f"{where}: the name '{twice[0] if twice else ''}' is there twice.")
 
 
 def _keep(new: TeamKernel) -> None:

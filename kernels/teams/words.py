@@ -89,7 +89,12 @@ def value_of(text: str, names: dict, where: str) -> int:
         what = f"'{node.id}' is not known" if isinstance(node, ast.Name) else "wanted numbers, names and + - * // %"
         raise ArgumentError(f"{where}: '{text}': {what}; known: {', '.join(names) or 'nothing'}.")
 
+    return int(of(parsed(where, text)))
+
+
+def parsed(where: str, text: str) -> ast.Expression:
+    """A formula, whose names may mean something or not. Raises ArgumentError for a text that is none."""
     try:
-        return int(of(ast.parse(text, mode="eval")))
+        return ast.parse(text, mode="eval")
     except SyntaxError:
         raise ArgumentError(f"{where}: '{text}', wanted numbers, names and + - * // %.") from None

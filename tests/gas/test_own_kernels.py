@@ -167,7 +167,8 @@ def test_a_bound_program_follows(be, viscosity, precision):  # noqa: F811
 
 def test_declarations_of_constants():
     for bad, words in (
-        (dict(name="not a name"), "no name in C"),
+        (dict(name="not a name"), "'not a name' is no name in C"),
+        (dict(name="new"), "'new' is no name in C"),
         (dict(name="W"), "taken by the mixture's constants"),
         (dict(name="NS"), "taken by the mixture's constants"),
         (dict(count=0), "count = 0, wanted 1 to 2048"),
@@ -181,6 +182,14 @@ def test_declarations_of_constants():
     kernels.constant("K", "1", "test", default=1.0)
     with pytest.raises(ArgumentError, match="constant 'K' is already declared"):
         kernels.constant("K", "1", "test", default=2.0)
+
+
+@pytest.mark.parametrize("name", ["my rho", "2rho", "int", "class", "rho-2", ""])
+def test_names_that_are_none_in_cpp(name):
+    with pytest.raises(ArgumentError, match=f"quantity: '{name}' is no name in C"):
+        kernels.quantity(name, "1", "a test")
+    with pytest.raises(ArgumentError, match=f"kernel: '{name}' is no name in C"):
+        kernels.point_kernel(name, header="own.h", reads="T", writes="mu", source="test", valid="everywhere")
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------

@@ -28,6 +28,16 @@ from kernels.engine.errors import CompileError
         (dict(over=League("1", vector=3)), "members of 3 lanes; wanted 1, 2, 4, 8, 16 or 32"),
         (dict(over=League("1", team=512, vector=4)), "512 members of 4 lanes; wanted .*1024"),
         (dict(over=League("1"), header="none.h"), "none.h' does not exist"),
+        (dict(over=Range("n m"), arrays="v(n,m)"), "'refused', range: 'n m', wanted numbers, names and"),
+        (dict(over=League("n +"), arrays="v(n)"), "'refused', league: 'n .', wanted numbers, names and"),
+        (dict(over=Range("1:"), arrays="v(n)"), "'refused', range: '', wanted numbers, names and"),
+        (
+            dict(over=Range("n"), arrays="int(n)"),
+            "'int' is no name in C.+: letters, digits and _, and no word of its own",
+        ),
+        (dict(over=Range("n"), arrays="v(n)", numbers="new:real"), "'new' is no name in C"),
+        (dict(over=Range("n"), arrays="v(n)", results="or"), "'or' is no name in C"),
+        (dict(over=Range("n"), arrays="v(n)", body="a b"), "'a b' is no name in C"),
     ],
 )
 def test_declarations_that_are_refused(more, words):
@@ -98,7 +108,6 @@ def test_numbers_and_formulas_that_are_refused():
         "n // (n - 3)": "division by zero",
         "k + 1": "'k' is not known; known: n",
         "n ** 2": "wanted numbers, names and",
-        "n +": "wanted numbers, names and",
         "n - 9": "league of .-6., wanted 0 or more",
     }.items():
         try:
