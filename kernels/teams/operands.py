@@ -185,7 +185,7 @@ class Operands:
             refuse(
                 size > 1 and not empty and stride != step,
                 f"{self._where}: array '{a.name}', extent {extent}: neighbours are {stride} bytes apart, wanted "
-                f"{step}: contiguous, the {fastest} index fastest.",
+                f"{step}: contiguous, the {fastest} index fastest{_as_it_lies(a, array)}.",
             )
             step *= size
 
@@ -218,3 +218,10 @@ class Operands:
                     f"{shape}, {dtype}.",
                 )
                 self.values[f"at_{a.name}"] = self.backend.address(array)
+
+
+def _as_it_lies(a: Array, array) -> str:
+    """What to declare for an array that is contiguous the other way; nothing for others."""
+    if a.layout == "RIGHT" and array.flags.f_contiguous:
+        return f"; declared as {a.name}({','.join(a.extents)}):left, the first"
+    return "; declared without :left, the last" if a.layout == "LEFT" and array.flags.c_contiguous else ""

@@ -67,7 +67,10 @@ GOOD = dict(v=np.ones((3, 5)), out=np.zeros((3, 5)), prefix=np.zeros((3, 5)), tw
         (dict(prefix=np.zeros((3, 6))), "array 'prefix', extent n: 6, wanted 5"),
         (dict(out=np.zeros((3, 4))), "array 'out', extent 5: 4, wanted 5"),
         (dict(v=np.ones((3, 10))[:, ::2]), "array 'v', extent n: neighbours are 16 bytes apart, wanted 8"),
-        (dict(v=np.ones((5, 3)).T), "array 'v', extent n: neighbours are 24 bytes apart"),
+        (
+            dict(v=np.ones((5, 3)).T),
+            "extent n: neighbours are 24 bytes apart, .* the last index fastest; declared as v",
+        ),
         (dict(prefix=GOOD["out"], out=GOOD["out"]), "'out' is written and shares memory with 'prefix'"),
         (dict(v=np.float64(1)), "'v' is float64, wanted an array"),
         (dict(v=np.ones((3, 5), complex)), "type complex128, wanted float64 or float32"),
@@ -165,3 +168,15 @@ def test_bodies_that_are_not_for_packs(statement, words, tmp_path):
             ends.bind({"out": np.zeros(3)}, "cpu", quick=True)
     finally:
         kernels.registry.team_kernels.pop("ends")
+
+
+def test_the_kernel_whose_body_does_not_compile_is_named(tmp_path):
+    """Also where the compiler warns about another body of the same header first."""
+    (tmp_path / "two.h").write_text(
+        "template <class M> POINT_FN void warned(const M &m, const auto i) { m.v(i) = 1.0; }\n"
+        "template <class M, class I> POINT_FN void broken(const M &m, const I i) { m.v(i) = m.none(i); }\n"
+    )
+    for body in ("warned", "broken"):
+        new = kernel(f"{body}_of_two", Range("n"), header=tmp_path / "two.h", body=body, arrays="v(n)", writes="v")
+    with pytest.raises(CompileError, match=r"kernel 'broken' \(two.h, line 2\): .*none"):
+        new.bind({"v": np.ones(3)}, "cpu", quick=True)

@@ -10,6 +10,7 @@ import re
 from .base import Source
 
 _ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
+_SHOWN = re.compile(r"(?m)^ *\d* \|.*$")
 _CRASH = re.compile(r"signal terminated program|internal compiler error: Segmentation fault")
 # Pattern in the compiler's message: likely cause. The first that fits counts.
 _CAUSES = {
@@ -80,7 +81,9 @@ def cause(source: Source, text: str) -> str:
 
 
 def _named_by_compiler(source: Source, text: str) -> str:
-    """The kernel whose body the compiler names first ('In instantiation of void name(...)'); "" if it names none."""
+    """The kernel whose body the compiler names first ('In instantiation of void name(...)'); "" if it names none. Lines
+    of the header that it shows, `   12 | void name(...`, do not count: warnings about other bodies have them, too."""
+    text = _SHOWN.sub("", text)
     first, kernel = len(text), ""
     for name, *_ in source.bodies:
         at = text.find(f"void {name}(")
