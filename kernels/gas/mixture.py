@@ -325,8 +325,8 @@ class Mixture:
         is float32 too, and T from h, s or e is refused.
         Returns {name: array}; species quantities have shape (ns, ...). Raises ArgumentError for unknown names, missing
         inputs, shapes that do not fit, and an input that follows from the others, such as h beside T, p and Y. A point
-        outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
-        field, value, point (from 0) and kernel; `react` and kernels do the same.
+        outside the validity of a kernel gives NaN at this point, and a RuntimeWarning. With FRAME_CHECK=1 it raises
+        StateError, which names field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
         if self.ns == 1 and not has_composition(arrays):
             arrays["Y"] = [1.0]

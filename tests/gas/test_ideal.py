@@ -414,7 +414,7 @@ species:
   thermo: {model: constant-cp, cp0: 4.968, s0: 154.84 J/mol/K, reference-pressure: 1 bar}
 - name: He
   composition: {He: 1}
-  thermo: {model: constant-cp, T0: 400 K, h0: 505.9, s0: 31.6, cp0: 20.786 J/mol/K, T-min: 100, reference-pressure: 1 bar}
+  thermo: {model: constant-cp, T0: 400 K, h0: 505.9, s0: 31.6, cp0: 20.8 J/mol/K, T-min: 9, reference-pressure: 1 bar}
 """
 
 
@@ -439,7 +439,7 @@ def test_heat_capacities_in_other_letters(tmp_path):
 
 @pytest.mark.filterwarnings("error")
 def test_a_constant_heat_capacity_has_no_end(tmp_path):
-    """Without T-min and T-max it is the same at all temperatures of the models, and no warning calls it extrapolated."""
+    """Without T-min and T-max it is the same at all temperatures of the models, and no warning speaks of a range."""
     path = tmp_path / "letters.yaml"
     path.write_text(LETTERS)
     argon = Mixture.from_yaml(path, **IDEAL, without=["N2", "NO", "H2O", "He"])
