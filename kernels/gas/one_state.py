@@ -13,6 +13,7 @@ import threading
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.registry import split
 from . import check
 from .arrays import COLDEST, HOTTEST, WHOLE, call, fractions
 from .registry import registry
@@ -47,7 +48,7 @@ class BoundState:
 
     def __init__(self, mixture, names, arrays):
         self.mixture = mixture
-        self.names = names.split() if isinstance(names, str) else list(names)
+        self.names = list(split(names))
         self.texts: dict = {}  # {(name, text): fractions}
         self.index = {name: s for s, name in enumerate(mixture.names)}
         self.busy = threading.Lock()

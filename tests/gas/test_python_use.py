@@ -386,6 +386,15 @@ def test_check_mode_names_kernel_and_point(mix, Y, monkeypatch):
         density(mix, Y)
 
 
+def test_names_with_blanks_or_commas(mix, Y):
+    """As those of species, and on the command line."""
+    known = mix.properties(["rho", "cp"], T=T, p=p, Y=Y)
+    for names in ("rho cp", "rho,cp", "rho, cp "):
+        for state in (dict(T=T, p=p, Y=Y), dict(T=[T], p=p, Y=Y[:, None])):
+            assert mix.properties(names, **state) == known
+    assert mix.program(outputs="rho, cp", given="T,p,Y").writes == mix.program(outputs="rho cp", given="T p Y").writes
+
+
 # ---- messages -------------------------------------------------------------------------------------------------------
 
 
