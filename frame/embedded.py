@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -44,6 +45,17 @@ def _stream(number: int) -> io.TextIOWrapper:
     return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
 
 
+def _warned(frame: Frame):
+    """How a warning is printed: as a line of libframe, without a place in its Python sources. What a file gives rise to
+    (UserWarning) is the same on all ranks, so rank 0 says it."""
+
+    def show(text, category, *_place, **_more) -> None:
+        if frame.comm.rank == 0 or not issubclass(category, UserWarning):
+            print(f"libframe: {text}", file=sys.stderr)
+
+    return show
+
+
 def serve(ffi, lib, build_folder: str, whose_python: str) -> Frame:
     """Bind the table to the Frame of this process. whose_python: a sentence for hosts that run Python themselves and
     whose Python lacks a package; "" for others."""
@@ -52,6 +64,7 @@ def serve(ffi, lib, build_folder: str, whose_python: str) -> Frame:
     os.register_at_fork(before=lib.frame_lock, after_in_parent=lib.frame_unlock)
     mpi.libmpi_folder = os.path.join(build_folder, "mpich")
     frame = Frame()
+    warnings.showwarning = _warned(frame)
 
     def message(error: BaseException) -> bytes:
         text = text_of(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import kernels
 
-from ..errors import ArgumentError, check_known
+from ..errors import ArgumentError, UnknownName
 from .shared import Shared
 from .staleness import Content
 
@@ -62,7 +62,8 @@ class Views(dict[str, View]):
         return self[name]
 
     def _allocate(self, name: str) -> View:
-        check_known("tag", name, sorted([*kernels.quantities, "Q"]))
+        if name not in kernels.quantities:
+            raise UnknownName(f"unknown tag '{name}'{kernels.registry.instead_of(name)}.")
 
         shared, quantity = self._shared, kernels.quantities[name]
         reactions = shared.mixture.nr if quantity.per == "nr" and shared.mixture else 0

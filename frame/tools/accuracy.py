@@ -13,6 +13,7 @@ import pathlib
 import numpy as np
 
 import kernels
+from kernels.engine.registry import split
 
 from ..errors import ArgumentError, closest
 from .figures import pyplot, save
@@ -27,7 +28,7 @@ COLOURS = (0.1, 100.0)  # percent, ends of the colours
 SHOWN = ("N2",)  # fluids without --fluids
 ARGUMENTS = {
     "--fluids": dict(
-        type=lambda text: tuple(text.split(",")),
+        type=split,
         metavar="NAME,...",
         help=f"accuracy: some of {', '.join(FLUIDS)} (default: {','.join(SHOWN)})",
     ),
@@ -56,7 +57,7 @@ class Panel:
 def run(given, mixture) -> pathlib.Path:
     """Draws the maps; returns the path of the picture. Raises ArgumentError."""
     plt = pyplot("plot accuracy draws")
-    quantities = given.what.split(",") if given.what else list(QUANTITIES)
+    quantities = list(split(given.what)) if given.what else list(QUANTITIES)
     for name in quantities:
         if name not in QUANTITIES:
             raise ArgumentError(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import kernels
+from kernels.engine.registry import split
 
 from .. import build, shipped
 from ..errors import FrameError
@@ -86,18 +87,13 @@ def _parser() -> argparse.ArgumentParser:
         type=pathlib.Path,
         help="where what was found is written (default: build/launches.csv, or build/organisations.csv)",
     )
-    tune.add_argument("--collections", type=_names, metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
+    tune.add_argument("--collections", type=split, metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
     _add_mixture(tune, required=False)
 
     kinds = tune.add_subparsers(dest="what", metavar="tensor")
     tensor_tune.add_arguments(kinds.add_parser("tensor", help="search for the fastest organisation of contractions"))
 
     return parser
-
-
-def _names(text: str) -> list[str]:
-    """["a", "b"] of "a,b"."""
-    return text.split(",")
 
 
 def _substance(text: str) -> tuple[str, str]:
@@ -115,7 +111,7 @@ def _add_mixture(parser, required: bool) -> None:
     mixture = parser.add_argument_group(MIXTURE)
     mixture.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
     mixture.add_argument("--phase", help="phase of the file (default: the first gas)")
-    mixture.add_argument("--without", type=_names, default=[], metavar="NAME,NAME", help="species that are left out")
+    mixture.add_argument("--without", type=split, default=[], metavar="NAME,NAME", help="species that are left out")
     mixture.add_argument(
         "--substance",
         type=_substance,

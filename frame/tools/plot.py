@@ -16,7 +16,7 @@ import numpy as np
 
 import kernels
 
-from ..errors import ArgumentError, closest
+from ..errors import ArgumentError
 from . import BACKEND, accuracy, phase_diagrams
 from .conditions import AXES, composition, fixed, in_words, species_index, wanted
 from .figures import grid, picture_file, pyplot, save
@@ -199,8 +199,7 @@ def _quantities(text, mixture):
     out = []
     for part in text.split(","):
         name, colon, species = part.strip().partition(":")
-        meant = closest(name, kernels.quantities) or kernels.registry.LISTED
-        wanted(name in kernels.quantities, f"--what {part}: no such quantity{meant}.")
+        wanted(name in kernels.quantities, f"--what {part}: no such quantity{kernels.registry.instead_of(name)}.")
 
         # A value a point, or a value a species with the name of a species.
         per = kernels.quantities[name].per

@@ -1,5 +1,6 @@
 """`python -m frame point`: CUDA C++ of a function of one point, for device code that a host compiles itself."""
 
+from kernels.engine.registry import split
 from kernels.gas.point import device_source
 
 from ..errors import MixtureError, refuse
@@ -16,8 +17,4 @@ ARGUMENTS = {
 def main(given, mixture) -> None:
     """Prints the source. Raises ArgumentError; see kernels.gas.point.device_source."""
     refuse(mixture is None, "--mixture is missing.", MixtureError)
-    print(device_source(mixture, _names(given.made), _names(given.given), given.name))
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
+    print(device_source(mixture, split(given.made), split(given.given), given.name))

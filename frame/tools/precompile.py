@@ -10,6 +10,7 @@ import sys
 
 import kernels
 from kernels.engine.backend import cache
+from kernels.engine.registry import split
 from kernels.teams.render import render, together
 
 from ..config import PRECISIONS
@@ -28,7 +29,7 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
     name, found, outputs = text.partition("=")
     if not found or not outputs:
         raise argparse.ArgumentTypeError(f"'{text}', wanted NAME=OUT,OUT such as thermal=rho,h")
-    return name, frozenset(q.strip() for q in outputs.split(","))
+    return name, frozenset(split(outputs))
 
 
 def _known(name: str) -> str:

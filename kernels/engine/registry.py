@@ -24,8 +24,8 @@ _folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar("folder o
 
 
 def split(names) -> tuple[str, ...]:
-    """Names in one text with blanks, or in a list, as a tuple."""
-    return tuple(names.split()) if isinstance(names, str) else tuple(names)
+    """Names in one text with blanks or commas, or in a list, as a tuple."""
+    return tuple(names.replace(",", " ").split()) if isinstance(names, str) else tuple(names)
 
 
 class Registry:

@@ -99,8 +99,9 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False, 
     """Run a program on named arrays; returns {name: array} for `names`.
 
     kernel: the name of the one to run; None: those that lead from the arrays to `names`. update: what is both given and
-    asked for is made anew, by a kernel that updates it. depth: frames from here to the user, for warnings. Shapes,
-    units and errors: see Mixture.properties. backend: a Backend, its name, or None (that of the arrays).
+    asked for is made anew, by a kernel that updates it. depth: frames from here to the user, for warnings; None: no
+    warnings. Shapes, units and errors: see Mixture.properties. backend: a Backend, its name, or None (that of the
+    arrays).
     """
     registry.refuse_unknown_quantity([*names, *arrays])
     refuse(not names, "no quantities asked for.")
@@ -140,7 +141,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False, 
     out = dict(state.inputs)
     if program:
         out |= state.run(program, limited=plain)
-        for note in state.notes:
+        for note in state.notes if depth else ():
             warnings.warn(note, RuntimeWarning, stacklevel=depth)
 
     return {name: state.handed_back(name, out[name]) for name in names}
@@ -287,6 +288,7 @@ class State:
             self.notes += check.check_results(program, made, given, self.points, self.mixture.species)
         elif limited:
             self._note_reports(program, bound)
+            self._note_nan(program, bound)
 
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
@@ -303,6 +305,28 @@ class State:
                     there &= self._xp.isfinite(values).all(axis=0)
                 inputs = {read: self._on_host(values) for read, values in given.items()}
                 self.notes += check.reported(name, report, self._on_host(there), self.points, inputs)
+
+    def _note_nan(self, program, bound: dict) -> None:
+        """Notes results that are NaN where all inputs are numbers, unless another note has told of NaN: a pressure
+        below 0, a density that the equation of state does not reach."""
+        xp, plain = self._xp, [name for name in program.writes if not registry.quantities[name].reports]
+        if self.notes or not self.size:
+            return
+
+        names = [name for name in plain if xp.isnan(bound[name].min())]  # the least of any NaN is NaN
+        if not names:
+            return
+
+        there = xp.zeros(self.size, bool)
+        for name in names:
+            there |= xp.isnan(bound[name]).any(axis=0)
+
+        given = {name: bound[name] for name in program.reads if name not in program.writes}
+        for values in given.values():
+            there &= xp.isfinite(values).all(axis=0)
+
+        inputs = {name: self._on_host(values) for name, values in given.items()}
+        self.notes += check.not_a_number(names, self._on_host(there)[None, :], self.points, inputs)
 
     def _on_host(self, array) -> np.ndarray:
         return np.array(self.backend.to_host(array))

@@ -13,6 +13,7 @@ from .species import NoSpecies
 
 SUM_Y = 1e-6  # far above rounding (ns * 1e-16), far below a forgotten species
 POSITIVE = ("T", "p", "rho")
+SHOWN = 4  # names of quantities in a message
 NOT_NEGATIVE = ("cp", "cv", "mu", "lam")  # results
 
 
@@ -90,6 +91,20 @@ def reported(name: str, report: Report, there: np.ndarray, points: Points, input
     return [
         f"{report.what} ('{name}' = {report.value}) at {points.count(there)} of {there.shape[1]} points; the first is "
         f"{points.place(found[1])}, there {_state(inputs, found[1]) or 'no scalar inputs'}."
+    ]
+
+
+def not_a_number(names: list[str], there: np.ndarray, points: Points, inputs: dict) -> list[str]:
+    """A sentence with count, first point and its inputs on results that are NaN; nothing where no point has any.
+    names: of the results. there: (1, points) true where a point has NaN. inputs: {name: (rows, points)}."""
+    found = points.first(there)
+    if not found:
+        return []
+
+    shown = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    return [
+        f"{shown}: NaN at {points.count(there)} of {there.shape[1]} points, which the models do not reach; the first "
+        f"is {points.place(found[1])}, there {_state(inputs, found[1]) or 'no scalar inputs'}."
     ]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
+from ..engine.registry import split
 from .arrays import call, has_composition, react
 from .declare import option
 from .equilibria import calls
@@ -284,7 +285,7 @@ class Mixture:
         """A compiled Program for outputs and given names, or for kernel names, each a list or one string with blanks;
         made once and kept. See kernels.gas.program.Program. Raises ArgumentError, which names the inputs that are
         missing."""
-        outputs, given, kernels = (n.split() if isinstance(n, str) else n for n in (outputs, given, kernels))
+        outputs, given, kernels = (split(n) if isinstance(n, str) else n for n in (outputs, given, kernels))
         refuse(not outputs and not kernels, "nothing asked for: name outputs (and what is given), or kernels.")
 
         backend = get_backend(backend)
@@ -307,12 +308,12 @@ class Mixture:
     ) -> Arrays:
         """Named quantities at given states: `mix.properties("rho h cp", T=..., p=..., Y=...)`.
 
-        names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
-        any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a
-        list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
-        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays; DataArrays of xarray give a Dataset,
-        Series and DataFrames of pandas a DataFrame (labelled.py). A masked array gives masked results: a point is
-        masked where any of its inputs is.
+        names: one string with blanks or commas, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v,
+        w [m/s], or any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2":
+        array}, or a list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy
+        arrays give NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays; DataArrays of xarray give a
+        Dataset, Series and DataFrames of pandas a DataFrame (labelled.py). A masked array gives masked results: a point
+        is masked where any of its inputs is.
         X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
         is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
         point and a RuntimeWarning. A mixture of one species needs neither.
@@ -325,8 +326,8 @@ class Mixture:
         is float32 too, and T from h, s or e is refused.
         Returns {name: array}; species quantities have shape (ns, ...). Raises ArgumentError for unknown names, missing
         inputs, shapes that do not fit, and an input that follows from the others, such as h beside T, p and Y. A point
-        outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
-        field, value, point (from 0) and kernel; `react` and kernels do the same.
+        outside the validity of a kernel gives NaN at this point, and a RuntimeWarning. With FRAME_CHECK=1 it raises
+        StateError, which names field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
         if self.ns == 1 and not has_composition(arrays):
             arrays["Y"] = [1.0]
@@ -341,8 +342,7 @@ class Mixture:
             plain = self.properties(names, backend=backend, precision=precision, **labels.plain(arrays))
             return labels.dressed(plain)
 
-        names = names.split() if isinstance(names, str) else list(names)
-        return call(self, names, arrays, backend, precision)
+        return call(self, list(split(names)), arrays, backend, precision)
 
     def equilibrate(
         self,

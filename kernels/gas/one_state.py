@@ -1,16 +1,19 @@
 """`Mixture.properties` of one state from plain numbers, without what arrays need: a call bound once for its names.
 
 A call that this module does not take goes the way of arrays (arrays.py), with the same bits: arrays and lists, numbers
-of other types, other backends and precisions, check mode, a T that needs a warning, a Y that needs dividing.
+of other types, other backends and precisions, check mode, a T that needs a warning, a Y that needs dividing, a
+state whose results are NaN.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.registry import split
 from . import check
 from .arrays import COLDEST, HOTTEST, WHOLE, call, fractions
 from .registry import registry
@@ -45,7 +48,7 @@ class BoundState:
 
     def __init__(self, mixture, names, arrays):
         self.mixture = mixture
-        self.names = names.split() if isinstance(names, str) else list(names)
+        self.names = list(split(names))
         self.texts: dict = {}  # {(name, text): fractions}
         self.index = {name: s for s, name in enumerate(mixture.names)}
         self.busy = threading.Lock()
@@ -67,7 +70,7 @@ class BoundState:
     def _bind(self, arrays) -> None:
         """The program of the present backend, on arrays of one point. Raises what the call of arrays raises."""
         backend = get_backend("cpu")
-        call(self.mixture, self.names, arrays, None, "double")  # refuses what contradicts, once
+        call(self.mixture, self.names, arrays, None, "double", depth=None)  # refuses what contradicts, once
         program = self.mixture.program(outputs=self.names, given=list(arrays), backend=backend)
 
         rows = {name: self.mixture.rows(name) for name in (*program.reads, *program.writes)}
@@ -99,6 +102,8 @@ class BoundState:
                 return None
             self.run(1)
             values = self.results.copy()
+            if math.isnan(values @ values):
+                return None  # the call of arrays says why
         finally:
             self.busy.release()
 

@@ -120,20 +120,23 @@ class GasRegistry:
         return f"{name} [{known.unit}]" if known and known.unit != "1" else name
 
     def refuse_unknown_quantity(self, names) -> None:
-        """Raise ArgumentError for the first name that is no quantity, with the quantity that Cantera or CoolProp call
-        so, else those whose description begins with that word, else those that are most like it."""
+        """Raise ArgumentError for the first name that is no quantity, with what may be meant."""
         for name in names:
-            if name in self.quantities:
-                continue
+            if name not in self.quantities:
+                raise ArgumentError(f"unknown quantity '{name}'{self.instead_of(name)}.")
 
-            word = str(name).lower().replace("_", " ")
-            other = other_names.meant(name)
-            if other in self.quantities:
-                raise ArgumentError(f"unknown quantity '{name}', did you mean {other!r}.")
+    def instead_of(self, name) -> str:
+        """The end of a message on a name that is no quantity: the quantity that Cantera or CoolProp call so, else those
+        whose description begins with that word, else those that are most like it, else where the list is."""
+        other = other_names.meant(name)
+        if other in self.quantities:
+            return f", did you mean {other!r}"
 
-            described = [q.name for q in self.quantities.values() if q.what.lower().startswith(word)][:3]
-            meant = f", did you mean {' or '.join(map(repr, described))}" if described and len(word) > 3 else ""
-            raise ArgumentError(f"unknown quantity '{name}'{meant or closest(name, self.quantities) or LISTED}.")
+        word = str(name).lower().replace("_", " ")
+        described = [q.name for q in self.quantities.values() if q.what.lower().startswith(word)][:3]
+        if described and len(word) > 3:
+            return f", did you mean {' or '.join(map(repr, described))}"
+        return closest(name, self.quantities) or LISTED
 
     def refuse_unknown_kernel(self, names) -> None:
         """Raise ArgumentError for the first name that is no kernel, with those that are most like it."""

@@ -291,3 +291,17 @@ def test_a_rank_that_goes_on_comes_to_the_end(mpi, ranks, mode):
     rho = kernels.Mixture.from_yaml(N2).properties("rho", T=300, p=1e6, Y=[1.0], backend="cpu")["rho"]
     ends = re.findall(r"end of rank (\d) *(\S+)", done.stdout)
     assert sorted(ends) == [(str(rank), f"{float(rho):.5f}") for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.quick(mpi=[OPENMPI])
+def test_what_a_file_gives_rise_to_is_said_once(mpi, tmp_path):
+    """A mixture whose polynomials jump where they meet: rank 0 says so, in a line of the layer."""
+    text = N2.read_text()
+    path = tmp_path / "jumps.yaml"
+    path.write_text(text.replace("- [2.92664,", "- [3.02664,"))
+    done = run(compiled("rank_fails.f90", mpi=mpi), "", path, ranks=3, mpi=mpi)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r"(?m)^libframe: .*cp/R jumps from", done.stderr)) == 1
+    assert "Warning" not in done.stderr

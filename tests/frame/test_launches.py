@@ -21,6 +21,8 @@ def test_unknown_names_come_with_the_list(host):
         host.launch("thermic")
     with pytest.raises(ArgumentError, match="unknown tag 'RHO', did you mean 'rho'"):
         host.put("RHO", field(1))
+    with pytest.raises(ArgumentError, match="unknown tag 'temperature', did you mean 'T'"):
+        host.put("temperature", field(1))
 
 
 @pytest.mark.parametrize("n", [0, -1, 25, 2**30])

@@ -90,6 +90,41 @@ def test_any_strides(seed):
     np.testing.assert_array_equal(base, changed)
 
 
+@pytest.mark.parametrize("apart", [True, False], ids=["an array each", "one array"])
+@pytest.mark.parametrize("species", [2, 9, 200])
+@pytest.mark.parametrize("step", [1, -1, 2])
+def test_species_first(step, species, apart):
+    """Q(ns, nx, ny, nz), whose points lie ns numbers apart, forwards, backwards and every second: tiles of points are
+    copied species by species, from any point to any other, and nothing else is written."""
+    rng = np.random.default_rng(species)
+    array = np.asfortranarray(rng.normal(size=(species, 2 * 37, 5, 3)))
+    points = np.moveaxis(array[:, ::step], 0, 3)
+
+    if apart:
+        fields = tuple(
+            field("Y", points[..., s].__array_interface__["data"][0], points.shape[:3], points.strides[:3])
+            for s in range(species)
+        )
+    else:
+        fields = (field("Y", points.__array_interface__["data"][0], points.shape, points.strides),)
+    block = stripe.block_from_fields(fields, NO_BOUNDS, NO_BOUNDS, species)
+
+    first, count = 29, block.points - 29 - 11
+    wanted = points.reshape(-1, species, order="F")[first : first + count].T.copy()
+    be = kernels.get_backend("cpu")
+    view = np.full((species, be.pad(count)), np.nan)
+    Marshal(be).gather(block, first, count, view)
+    np.testing.assert_array_equal(view[:, :count], wanted)
+    assert np.isnan(view[:, count:]).all()
+
+    before = array.copy()
+    view[:, :count] += 1
+    Marshal(be).scatter(block, first, count, view)
+    after = points.reshape(-1, species, order="F")[first : first + count].T
+    np.testing.assert_array_equal(after, wanted + 1)
+    assert (array != before).sum() == wanted.size
+
+
 @pytest.mark.parametrize(
     "shape, rows", [((5,), 1), ((5, 4), 1), ((5, 4, 3), 1), ((5, 4, 3, 1), 1), ((5, 4, 3, 1, 1), 1)]
 )

@@ -377,3 +377,73 @@ def test_a_broken_point_is_nan_and_alone(fault):
 
     if field != "p":
         assert np.isnan(got["mu"][7]) and np.isnan(got["lam"][7])
+
+
+LETTERS = """
+units: {length: cm, quantity: mol, energy: cal}
+phases:
+- {name: air, thermo: ideal-gas, species: [N2, NO, H2O, Ar, He]}
+species:
+- name: N2
+  composition: {N: 2}
+  thermo:
+    model: NASA7
+    temperature-ranges: [300.0, 1000.0, 5000.0]
+    reference-pressure: 1 bar
+    data:
+    - [3.298677, 1.4082404e-03, -3.963222e-06, 5.641515e-09, -2.444854e-12, -1020.8999, 3.950372]
+    - [2.92664, 1.4879768e-03, -5.68476e-07, 1.0097038e-10, -6.753351e-15, -922.7977, 5.980528]
+- name: NO
+  composition: {N: 1, O: 1}
+  thermo:
+    model: Shomate
+    temperature-ranges: [298.0, 1200.0, 6000.0]
+    reference-pressure: 1 bar
+    data:
+    - [23.83491, 12.58878, -1.139011, -1.497459, 0.214194, 83.35783, 237.1219]
+    - [35.99169, 0.95717, -0.148032, 0.009974, -3.004088, 73.10787, 246.1619]
+- name: H2O
+  composition: {H: 2, O: 1}
+  thermo:
+    model: Shomate
+    temperature-ranges: [500.0, 1700.0]
+    reference-pressure: 1 bar
+    data: [[30.092, 6.832514, 6.793435, -2.53448, 0.082139, -250.881, 223.3967]]
+- name: Ar
+  composition: {Ar: 1}
+  thermo: {model: constant-cp, cp0: 4.968, s0: 154.84 J/mol/K, reference-pressure: 1 bar}
+- name: He
+  composition: {He: 1}
+  thermo: {model: constant-cp, T0: 400 K, h0: 505.9, s0: 31.6, cp0: 20.8 J/mol/K, T-min: 9, reference-pressure: 1 bar}
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*extrapolated")
+def test_heat_capacities_in_other_letters(tmp_path):
+    """Shomate's equation and constant heat capacities beside NASA polynomials, in units of the file and of their own,
+    against Cantera; at T_mid and next to it, too. 32 eps of the largest value: some ten roundings of terms that
+    cancel by a factor of two at most."""
+    path = tmp_path / "letters.yaml"
+    path.write_text(LETTERS)
+    mix = Mixture.from_yaml(path, **IDEAL)
+    gas = ct.Solution(str(path))
+    T = np.array([500.0, np.nextafter(1200.0, 0), 1200.0, np.nextafter(1200.0, 9999), 1699.0, 3000.0])
+
+    for Y in (*np.eye(5), np.full(5, 0.2)):
+        got = mix.properties("cp h s", T=T, p=2e5, Y=Y[:, None])
+        gases = [(gas.cp_mass, gas.enthalpy_mass, gas.entropy_mass) for gas.TPY in ((here, 2e5, Y) for here in T)]
+
+        for name, theirs in zip(("cp", "h", "s"), np.array(gases).T):
+            np.testing.assert_allclose(got[name], theirs, rtol=0, atol=32 * EPS * np.abs(theirs).max(), err_msg=name)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_constant_heat_capacity_has_no_end(tmp_path):
+    """Without T-min and T-max it is the same at all temperatures of the models, and no warning speaks of a range."""
+    path = tmp_path / "letters.yaml"
+    path.write_text(LETTERS)
+    argon = Mixture.from_yaml(path, **IDEAL, without=["N2", "NO", "H2O", "He"])
+
+    cp = argon.properties("cp", T=[20.0, 300.0, 6000.0], p=1e5)["cp"]
+
+    np.testing.assert_allclose(cp, 4.968 * 4.184 / argon.species.W[0], rtol=4 * EPS)

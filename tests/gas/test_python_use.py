@@ -237,6 +237,35 @@ def test_temperatures_outside_the_models(wrong, mix, Y):
     assert np.isfinite(got["W"]).all() and got["T"].tolist() == [T, wrong]  # W does not hang on T; T is as it came
 
 
+@pytest.mark.parametrize(
+    "given", [dict(T=300.0, p=-1e5), dict(T=300.0, p=0.0), dict(T=300.0, rho=1e5), dict(h=1e12, p=1e5)]
+)
+def test_states_that_the_models_do_not_reach(given, mix, Y):
+    """Results are NaN, with one warning, as numbers and in arrays; a neighbour that is a state is not meant. An input
+    that is NaN, or lies below a mask, says so by itself. c of an unstable state is NaN beside a p that is not."""
+    name = list(given)[1]
+    said = r"'cp': NaN at 1 of 1 points, which the models do not reach; the first is the point, there "
+
+    for _ in range(2):  # the first call of one state binds, the second runs what was bound
+        with pytest.warns(RuntimeWarning, match=rf"{said}.*{name} = ") as warned:
+            assert np.isnan(mix.properties("T W cp", **given, Y=Y)["cp"])
+        assert len(warned) == 1
+
+    bad = {key: [300.0 if key == "T" else 1e5, value] for key, value in given.items()}
+    if name != "rho":  # 1e5 kg/m3 is too dense for any point
+        with pytest.warns(RuntimeWarning, match=r"at 1 of 2 points.*the first is point \[1\]"):
+            got = mix.properties("cp", **bad, Y=Y[:, None])["cp"]
+        assert np.isfinite(got[0])
+
+
+def test_results_that_are_nan_for_a_reason_of_their_own(mix, Y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mix.properties("rho", T=300.0, p=[np.nan, 1e5], Y=Y[:, None])
+        mix.properties("rho", T=300.0, p=np.ma.array([-1.0, 1e5], mask=[True, False]), Y=Y[:, None])
+        mix.properties("rho", T=np.zeros(0), p=-1.0, Y=Y[:, None])
+
+
 def test_polynomials_that_are_extrapolated(mix, Y):
     """Above the end of a species that is there: the formula's own value, with a warning."""
     end = mix.species.T_max[:2].min()
@@ -355,6 +384,15 @@ def test_check_mode_names_kernel_and_point(mix, Y, monkeypatch):
     monkeypatch.setenv("FRAME_CHECK", "yes")
     with pytest.raises(ArgumentError, match="FRAME_CHECK = 'yes'; wanted 0 or 1"):
         density(mix, Y)
+
+
+def test_names_with_blanks_or_commas(mix, Y):
+    """As those of species, and on the command line."""
+    known = mix.properties(["rho", "cp"], T=T, p=p, Y=Y)
+    for names in ("rho cp", "rho,cp", "rho, cp "):
+        for state in (dict(T=T, p=p, Y=Y), dict(T=[T], p=p, Y=Y[:, None])):
+            assert mix.properties(names, **state) == known
+    assert mix.program(outputs="rho, cp", given="T,p,Y").writes == mix.program(outputs="rho cp", given="T p Y").writes
 
 
 # ---- messages -------------------------------------------------------------------------------------------------------

@@ -54,9 +54,17 @@ HOSTILE = {
     ),
     "count text": (put(*CO2, "composition", {"C": "one"}), r"'CO2': composition: C: got 'one', wanted a number"),
     "no thermo data": (put(*N2, "thermo", None), r"species 'N2': thermo is missing, wanted NASA7"),
-    "Shomate": (
-        put(*N2, "thermo", "model", "Shomate"),
-        r"species 'N2': thermo: model is 'Shomate', wanted 'NASA7' or 'NASA9'",
+    "model of thermo": (
+        put(*N2, "thermo", "model", "piecewise-Gibbs"),
+        r"species 'N2': thermo: model is 'piecewise-Gibbs', wanted one of NASA7, NASA9, Shomate, constant-cp",
+    ),
+    "Shomate of three ranges": (
+        put(*N2, "thermo", {"model": "Shomate", "temperature-ranges": [200, 500, 1000, 6000], "data": [NASA] * 3}),
+        r"thermo: temperature-ranges: got .* wanted 2 or 3 temperatures in K",
+    ),
+    "T0 of zero": (
+        put(*N2, "thermo", {"model": "constant-cp", "T0": 0}),
+        r"species 'N2': thermo: T0: got 0, wanted a positive number",
     ),
     "NASA9 of 7 numbers": (
         put(*N2, "thermo", "model", "NASA9"),

@@ -14,6 +14,7 @@ import platform
 import sys
 
 from kernels import get_backend
+from kernels.engine.registry import split
 
 from ...config import PRECISIONS
 from ...errors import refuse
@@ -47,19 +48,15 @@ STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 MOST_THREADS = 4096
 
 
-def _names(text: str) -> list[str]:
-    return text.split(",")
-
-
 def _numbers(text: str) -> list[int]:
-    parts = _names(text)
-    if not all(part.isdigit() for part in parts):
+    parts = split(text)
+    if not parts or not all(part.isdigit() for part in parts):
         raise argparse.ArgumentTypeError(f"'{text}', wanted whole numbers with commas between")
     return [int(part) for part in parts]
 
 
 def _structures(text: str) -> list[str]:
-    names = _names(text)
+    names = list(split(text))
     wrong = [name for name in names if name not in STRUCTURES]
     if wrong:
         raise argparse.ArgumentTypeError(f"'{wrong[0]}', wanted some of {', '.join(STRUCTURES)}")
@@ -93,7 +90,7 @@ ARGUMENTS: dict[str, dict] = {
         help=f"structures of k_ij: {', '.join(STRUCTURES)} (default: dense; file with --mixture)",
     ),
     "--cases": dict(
-        type=_names,
+        type=split,
         metavar="NAME,...",
         help=f"properties, models: collections ({', '.join(CASES)}; default: all); kinetics: {', '.join(KINETICS)} "
         "(default: all)",

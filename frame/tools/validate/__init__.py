@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 
 import kernels
+from kernels.engine.registry import split
 
 from ...errors import ArgumentError, refuse
 from .. import BACKEND, model_options
@@ -90,7 +91,7 @@ ARGUMENTS = {
         f"several times (default: {', '.join(reference.SHOWN)})",
     ),
     "--fluids": dict(
-        type=lambda text: tuple(text.split(",")),
+        type=split,
         metavar="NAME,NAME",
         help="reference: some of the fluids (default: all)",
     ),

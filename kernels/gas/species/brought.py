@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 from ...engine.errors import ArgumentError, closest, refuse
+from ...engine.registry import split
 from . import critical
 from .cantera_file import File
 
@@ -47,7 +48,7 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     """The package's names of the species, from a list or from one string with blanks or commas, written as
     `meant` reads them. Raises ArgumentError for no name, for a species that comes twice, for a name that the
     package does not have, with the nearest that it has, and for a name of several species."""
-    given = tuple(names.replace(",", " ").split() if isinstance(names, str) else names)
+    given = split(names)
     some = ", ".join(known()[:SHOWN])
     listed = (
         f"The package has {len(known())} species: {some}, ... (Mixture.known_names()); Mixture.from_yaml reads others "

@@ -5,7 +5,7 @@ The caller chooses the equation of state; the phase's `thermo` does not.
 A file that does not exist is looked for in the data folder of Cantera, if Cantera is installed (`gri30.yaml`).
 The phase's `species` may be names, `all`, or {section or otherfile.yaml/section: names or all}, where the other file
 lies beside this one, or in that folder. Electrons and solids are refused by name. Of each species are read:
-  `composition`; `thermo` (NASA7, NASA9); `transport` (gas); `critical-parameters`;
+  `composition`; `thermo` (cantera_thermo.py); `transport` (gas); `critical-parameters`;
   `equation-of-state`: Peng-Robinson (a, b, acentric-factor, binary-a) or Redlich-Kwong (a0 or [a0, a1] with
   a = a0 + a1 T, b, binary-a).
 The file's `units` and explicit units are taken into account. Atomic weights: cantera_elements.py.
@@ -39,6 +39,7 @@ from .arrays import checked_kij
 from .cantera_elements import read_elements
 from .cantera_file import File, Node, cantera_data  # noqa: F401
 from .cantera_reactions import ReactionText
+from .cantera_thermo import polynomial_fields, read_thermo
 from .critical import FROM, Unusable, filled, solid
 from .data import SpeciesData
 from .fields import OMEGA_A, OMEGA_B, ONE_ATM
@@ -66,7 +67,6 @@ MEASURED = {
     "power-law": ("power_law", (("viscosity", "Pa*s"), ("temperature", "K"), ("exponent", "1"))),
     "liquid-density": ("liquid", (("temperature", "K"), ("pressure", "Pa", ONE_ATM), ("density", "kg/m^3"))),
 }
-COEFFICIENTS = {"NASA7": 7, "NASA9": 9}
 # Key in `critical-parameters`, field of SpeciesData, unit.
 CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
 
@@ -127,7 +127,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
     # SpeciesData checks the fields, so that k_ij follows from valid a and b.
     bare = SpeciesData.from_arrays(
         names,
-        **_polynomials(columns.pop("polynomials")),
+        **polynomial_fields(columns.pop("polynomials")),
         sources=dict(zip(names, columns.pop("sources"))),
         origin=dict(zip(names, columns.pop("origin"))),
         **columns,
@@ -331,7 +331,7 @@ def _species_row(node, elements, choices, ideal, model):
 
     # Molar mass [kg/mol] and polynomials.
     row = {"name": name, "sources": {}, "W": elements.mass(composition) * 1e-3}
-    row |= _thermo(node.child("thermo", "NASA7 polynomials"))
+    row |= read_thermo(node.child("thermo", "NASA7 polynomials"))
 
     # Critical properties.
     extra = node.child("real-gas")
@@ -389,68 +389,6 @@ def _measured(extra, key, numbers):
     block = extra.child(key)
     block.only(*(name for name, *_ in numbers), "note")
     return [block.number(*number) for number in numbers]
-
-
-def _thermo(node):
-    """{"polynomials": (temperatures [K], rows of 7 or 9 coefficients), "p_ref": reference pressure [Pa]}."""
-    count = COEFFICIENTS[node.choice("model", COEFFICIENTS, "'NASA7' or 'NASA9'")]
-    wanted = "2 or 3 temperatures in K" if count == 7 else "2 or more temperatures in K"
-    ranges = node.items("temperature-ranges", wanted, 2, 3 if count == 7 else 9)
-    try:
-        T = [node.units.convert(t, "K") for t in ranges]
-    except ValueError as error:
-        node.fail(f"temperature-ranges: {error}.")
-
-    # A row of coefficients for each range.
-    data = node.need("data", f"one list of {count} coefficients for each range")
-    good = isinstance(data, list) and len(data) == len(T) - 1
-    node.refuse(not good, f"data: got {_short(data)}, wanted {len(T) - 1} lists of {count} coefficients.")
-    wanted = f"{count} finite numbers"
-    for row in data:
-        got = f"{len(row)} coefficients" if isinstance(row, list) else _short(row)
-        node.refuse(not isinstance(row, list) or len(row) != count, f"data: got {got}, wanted {wanted}.")
-
-    rows = []
-    for row in data:
-        rows.append([node.finite("data", value, wanted) for value in row])
-    return {"polynomials": (T, rows), "p_ref": node.number("reference-pressure", "Pa", default=ONE_ATM)}
-
-
-def _polynomials(species):
-    """Fields of SpeciesData from the polynomials [(temperatures, rows of 7 or 9 coefficients)] of the species.
-
-    If a species has nine coefficients, all species get nine.
-    """
-    if all(len(rows[0]) == 7 for _, rows in species):
-        # A species with a single range gets it twice; the two ranges meet at its upper end.
-        return {
-            "T_min": np.array([T[0] for T, _ in species]),
-            "T_mid": np.array([T[1] for T, _ in species]),
-            "T_max": np.array([T[-1] for T, _ in species]),
-            "nasa_low": np.array([rows[0] for _, rows in species]),
-            "nasa_high": np.array([rows[-1] for _, rows in species]),
-        }
-
-    most = max(len(rows) for _, rows in species)
-    coefficients, breaks = [], []
-    for T, rows in species:
-        # T_mid belongs to the lower range of seven coefficients, but to the upper range of nine: take the next double.
-        if len(rows[0]) == 7 and len(rows) == 2:
-            T = [T[0], float(np.nextafter(T[1], np.inf)), T[2]]
-        if len(rows[0]) == 7:
-            rows = [[0.0, 0.0, *row] for row in rows]
-
-        # All species get the same number of ranges: the last range is repeated.
-        coefficients.append(rows + rows[-1:] * (most - len(rows)))
-        breaks.append(T + T[-1:] * (most + 1 - len(T)))
-
-    return {
-        "nasa9": np.array(coefficients),
-        "T_break": np.array(breaks),
-        "nasa_low": None,
-        "nasa_high": None,
-        "T_mid": None,
-    }
 
 
 def _eos(node, model=MODEL):
