@@ -224,7 +224,7 @@ class Launchers(dict[tuple, Launcher]):
             kernel = kernels.registry.kernels[name]
             strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
             refuse(strange, f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
-            return kernels.Program(mixture, kernels=[name], backend=shared.backend, precision=shared.precision)
+            return kernels.Program(mixture, kernels.Wanted(kernels=[name]), shared.backend, shared.precision)
 
         if asked is None:
             outputs = list(collection.outputs)
@@ -238,11 +238,5 @@ class Launchers(dict[tuple, Launcher]):
         if shared.check.on:
             outputs += mixture.statuses_beside(outputs, given)
 
-        return kernels.Program(
-            mixture,
-            outputs=outputs,
-            given=given,
-            backend=shared.backend,
-            precision=shared.precision,
-            name=name,
-        )
+        wanted = kernels.Wanted(outputs, given, name=name)
+        return kernels.Program(mixture, wanted, shared.backend, shared.precision)

@@ -99,7 +99,7 @@ def test_machine_code_of_a_device_has_the_names():
     try:
         backend = kernels.get_backend("cuda", arch=TARGET)
         mixture = kernels.Mixture.from_yaml(MIXTURE)
-        program = kernels.Program(mixture, outputs=["rho"], given=["T", "p", "Y"], backend=backend, name="density")
+        program = kernels.Program(mixture, kernels.Wanted(["rho"], ["T", "p", "Y"], name="density"), backend=backend)
     except kernels.BackendError as error:
         pytest.skip(str(error))
 

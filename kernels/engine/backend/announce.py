@@ -1,4 +1,4 @@
-"""Lines on stderr while kernels are compiled: without them the first step of a host is silent for seconds, or minutes."""
+"""Lines on stderr while kernels are compiled: without them a first step is silent for seconds, or for minutes."""
 
 from __future__ import annotations
 
