@@ -23,7 +23,7 @@ from .impl.memory import Memory
 from .mpi import Alone, Communicator
 from .report import table
 from .tvproperties import TVProperties
-from .watch import KERNELS, Timer
+from .watch import KERNELS, Label, Timer
 
 
 def _handed_on(name: str):
@@ -371,11 +371,11 @@ class Frame:
         if not timer:
             return launch
 
-        watch = self.properties.impl.watch
+        watch, label = self.properties.impl.watch, Label(KERNELS, timer)
 
         def run(points: int) -> None:
             if watch.on:
-                watch.run(KERNELS, timer, points, 0, launch, points)
+                watch.run(label, points, 0, launch, points)
             else:
                 launch(points)
 
@@ -394,7 +394,7 @@ class Frame:
     def timed(self, timer: str):
         """`with frame.timed("flux"):` the time of the work that is queued there is kept under this name. Nothing
         happens while timers are off."""
-        return self.properties.impl.watch.span(KERNELS, timer)
+        return self.properties.impl.watch.span(Label(KERNELS, timer))
 
     def weighted(self, weight: int):
         """`with frame.weighted(16):` whatever is timed there counts 16 times, as a sample of equal pieces does. With 0
