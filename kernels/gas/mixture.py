@@ -143,7 +143,9 @@ class Mixture:
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
 
-        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand, R)[0]
+        choices_or_error = by_hand if chosen["critical"] == "fill" else None
+
+        species = read_cantera_yaml(path, phase, models, without, choices_or_error, R)[0]
         return species, options
 
     @classmethod

@@ -147,7 +147,7 @@ def test_ions_are_estimated_from_their_transport_data_only():
     ion = {"N": 2, "E": -1}
     with pytest.raises(critical.Unusable, match="an ion; there are no transport data"):
         critical.filled("file", "N2+", ion)
-    values, origin = critical.filled("file", "N2+", ion, 3.6e-10, 97.5)
+    values, origin = critical.filled("file", "N2+", ion, critical.Clues(3.6e-10, 97.5))
     assert values["Tc"] == pytest.approx(1.2593 * 97.5) and "an ion" in origin["Tc"]
 
 

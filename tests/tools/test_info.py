@@ -152,7 +152,7 @@ def test_estimated_radicals_are_the_shipped_ones(tmp_path):
 
 def test_only_what_is_absent_is_filled(tmp_path):
     path = without(tmp_path, ("OH",), ["critical-pressure", "acentric-factor"])
-    data = read_cantera_yaml(path, fill=True)[0]
+    data = read_cantera_yaml(path, choices={})[0]
     s = data.names.index("OH")
 
     assert set(data.origin["OH"]) == {"pc", "omega"}
@@ -175,7 +175,7 @@ def test_a_radical_without_any_data_is_estimated(tmp_path):
     with open(tmp_path / "bare.yaml", "w") as out:
         yaml.dump(data, out)
     with pytest.warns(UserWarning, match="properties of 1 of .* species are estimated, .*: OX."):
-        species = read_cantera_yaml(tmp_path / "bare.yaml", fill=True)[0]
+        species = read_cantera_yaml(tmp_path / "bare.yaml", choices={})[0]
     words = species.estimated()["OX"]
 
     assert "a radical (odd number of electrons)" in words and "within a factor of two" in words
@@ -186,7 +186,7 @@ def test_looked_up_in_the_package_itself(tmp_path):
     pytest.importorskip("chemicals")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data = read_cantera_yaml(without(tmp_path, ("CO2", "H2O", *RADICALS)), fill=True)[0]
+        data = read_cantera_yaml(without(tmp_path, ("CO2", "H2O", *RADICALS)), choices={})[0]
 
     shipped = read_cantera_yaml(CH4_O2)[0]
     for name in ("CO2", "H2O"):
