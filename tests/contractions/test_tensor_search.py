@@ -14,7 +14,7 @@ import re
 import numpy as np
 import pytest
 
-from frame.tools import cli, info
+from frame.tools import cli, tables_in_use
 from kernels import Contraction, get_backend
 from kernels.contractions import named, search, table as organisations
 from kernels.contractions.forest import Forest
@@ -293,7 +293,7 @@ def test_the_command_and_the_table(tmp_path, monkeypatch, capsys):
     assert Contraction(renamed, sizes, "float32", backend="cpu").row is None
     assert Contraction(renamed, sizes, backend="cpu", how=default.how.name).how == default.how
     monkeypatch.setenv("FRAME_BACKEND", "cpu")
-    told = str(info.organisation_table())
+    told = str(tables_in_use.organisation_table())
     assert f"{table} (FRAME_ORGANISATIONS): 1 tensor expressions" in told and other.how in told
     assert cli.main([*command, "--out", str(table), "--journal", str(journal)]) == 0
     assert "3 known" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import types
 import pytest
 from device_for_tests import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
 
-from frame.tools import cli, info
+from frame.tools import cli, tables_in_use
 from frame.tools.bench import inputs, organisations
 from kernels import Mixture, get_backend, registry, resolve
 from kernels.engine.errors import ArgumentError, BackendError
@@ -75,8 +75,8 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
         organisations.tune(given, mix)  # measured anew: the row is replaced
     assert len(launches.read(file)) == len(launches.read(launches.COMMITTED)) + 1
 
-    monkeypatch.setattr(info.kernels, "get_backend", lambda name: be)
-    told = dict(info.launch_table(mix))
+    monkeypatch.setattr(tables_in_use.kernels, "get_backend", lambda name: be)
+    told = dict(tables_in_use.launch_table(mix))
 
     assert str(file) in told["launches"] and "FRAME_LAUNCHES" in told["launches"]
     assert told["  viscous"].startswith(f"line 2, of {ns} species: threads=") and "line 2," not in told["  thermal"]
