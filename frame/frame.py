@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import kernels
 from kernels.engine.backend import cache
+from kernels.engine.backend.announce import Announcer
 from kernels.engine.backend.base import Rates
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
@@ -22,7 +23,7 @@ from .impl.memory import Memory
 from .mpi import Alone, Communicator
 from .report import table
 from .tvproperties import TVProperties
-from .watch import KERNELS, Timer
+from .watch import KERNELS, Label, Timer
 
 
 def _handed_on(name: str):
@@ -76,7 +77,7 @@ class Frame:
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
         self._device_id = device_id
         self._sizes = Sizes(chunk, ns, nq)
-        cache.announce = self._compiling
+        cache.announcer = Announcer(speaks=self._is_first)
         self.backend = self._choose_backend(device_id)
         self._make_properties()
 
@@ -110,12 +111,9 @@ class Frame:
         """Threads that pack a host's pageable memory for a GPU: as many as were given, else as the rank owns cores."""
         return self.config.threads if self.config.threads_given else self.comm.cores
 
-    def _compiling(self, folder) -> None:
-        """A line on rank 0 before the first compilation: otherwise a host's first step is silent for seconds."""
-        cache.announce = None
-        if self.comm.rank_of_job == 0:
-            sys.stderr.write(f"frame: compiling kernels, some seconds each; later runs find them in {folder}\n")
-            sys.stderr.flush()
+    def _is_first(self) -> bool:
+        """Whether this is the first rank of the job, which writes the lines for all ranks."""
+        return self.comm.rank_of_job == 0
 
     def _choose_backend(self, device_id: int):
         """A device if the host asks for one, or if the rule takes it with `auto`. The ranks of a node share its devices
@@ -140,7 +138,7 @@ class Frame:
         self._turns = not facts.service and sum(sharing) > 1
 
         on_gpu, said = rule.choose(everyone) if facts.auto else (choice.number is not None, "")
-        if said != self._said and self.comm.rank_of_job == 0:
+        if said != self._said and self._is_first():
             print(f"libframe: {said or 'auto takes the GPU after all'}.", file=sys.stderr)
         self._said = said
 
@@ -260,7 +258,7 @@ class Frame:
         self.backend = None
         self._sizes = None
 
-        cache.announce = None
+        cache.announcer = None
         kernels.registry.allow_again()
         self._contractions.finalize()
         self._modules.clear()
@@ -343,7 +341,7 @@ class Frame:
         )
         side, said = placement.choose(job, (self.backend, cpu), self.comm)
 
-        if self.comm.rank_of_job == 0:
+        if self._is_first():
             print(f"libframe: {said}.", file=sys.stderr)
         return side == 1
 
@@ -373,11 +371,11 @@ class Frame:
         if not timer:
             return launch
 
-        watch = self.properties.impl.watch
+        watch, label = self.properties.impl.watch, Label(KERNELS, timer)
 
         def run(points: int) -> None:
             if watch.on:
-                watch.run(KERNELS, timer, points, 0, launch, points)
+                watch.run(label, points, 0, launch, points)
             else:
                 launch(points)
 
@@ -396,7 +394,7 @@ class Frame:
     def timed(self, timer: str):
         """`with frame.timed("flux"):` the time of the work that is queued there is kept under this name. Nothing
         happens while timers are off."""
-        return self.properties.impl.watch.span(KERNELS, timer)
+        return self.properties.impl.watch.span(Label(KERNELS, timer))
 
     def weighted(self, weight: int):
         """`with frame.weighted(16):` whatever is timed there counts 16 times, as a sample of equal pieces does. With 0

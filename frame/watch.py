@@ -10,13 +10,32 @@ import contextlib
 import json
 import pathlib
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernels.engine.timers import HostClock
 
 TRACKS = HOST, COPIES_IN, KERNELS, COPIES_OUT = "host", "copies in", "kernels", "copies out"
 FOLD = 512  # pairs of marks kept before they are read: this limits their memory and how often reading waits
 MOST_SPANS = 200_000  # of a trace
+
+
+class Label(NamedTuple):
+    """The name of timed work, and the row of the trace in which it is shown."""
+
+    track: str  # of TRACKS
+    name: str  # a name belongs to a single track
+
+
+class Span(NamedTuple):
+    """Timed work, the marks of which are not read yet."""
+
+    clock: Any  # reads the marks: HostClock or a backend
+    begin: Any
+    end: Any
+    label: Label
+    points: int
+    nbytes: int
+    weight: int  # number of equal pieces of work for which it stands
 
 
 def _ranges():
@@ -61,7 +80,7 @@ class Watch:
         self.backend = backend
         self._timers: dict[str, Timer] | None = None
         self._trace: Trace | None = None
-        self._pairs: list[tuple] = []  # (clock, two marks, track, name, points, bytes, weight), not read yet
+        self._spans: list[Span] = []
         self._ranges: Any = None
         self._weight = 1
         self.on = False
@@ -104,12 +123,12 @@ class Watch:
         self.fold()
         return self._timers
 
-    def run(self, track: str, name: str, points: int, nbytes: int, work, *arguments):
+    def run(self, label: Label, points: int, nbytes: int, work, *arguments):
         """work(*arguments), and keep the time that it takes."""
-        clock = HostClock if track == HOST else self.backend
+        clock = HostClock if label.track == HOST else self.backend
         if self._ranges:
             push, pop = self._ranges
-            push(name)
+            push(label.name)
 
         begin = clock.mark()
         try:
@@ -118,32 +137,32 @@ class Watch:
             if self._ranges:
                 pop()
 
-        self.keep(clock, begin, track, name, points, nbytes)
+        self.keep(clock, begin, label, points, nbytes)
         return done
 
-    def span(self, track: str, name: str) -> Span:
+    def span(self, label: Label) -> Timed:
         """A context: the time of the work that is queued there is kept. Nothing happens while timers and trace are
         off."""
-        return Span(self, track, name)
+        return Timed(self, label)
 
-    def keep(self, clock, begin, track: str, name: str, points: int, nbytes: int) -> None:
+    def keep(self, clock, begin, label: Label, points: int, nbytes: int) -> None:
         """Keep a pair of marks: `begin`, and a mark of now. Both are read later."""
-        self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes, self._weight))
-        if len(self._pairs) >= FOLD:
+        self._spans.append(Span(clock, begin, clock.mark(), label, points, nbytes, self._weight))
+        if len(self._spans) >= FOLD:
             self.fold()
 
     def fold(self) -> None:
         """Read the marks; may wait for the last mark."""
-        pairs, self._pairs = self._pairs, []
-        for clock, begin, end, track, name, points, nbytes, weight in pairs:
-            seconds = clock.elapsed(begin, end)
+        spans, self._spans = self._spans, []
+        for span in spans:
+            seconds = span.clock.elapsed(span.begin, span.end)
 
             if self._timers is not None:
-                timer = self._timers.setdefault(name, Timer(track))
-                timer.add(points, nbytes, seconds, weight)
+                timer = self._timers.setdefault(span.label.name, Timer(span.label.track))
+                timer.add(span.points, span.nbytes, seconds, span.weight)
 
             if self._trace is not None:
-                self._trace.add(clock, begin, seconds, track, name, points, nbytes)
+                self._trace.add(span, seconds)
 
     def write(self, rank: int) -> None:
         """The trace, as a file of this rank: trace.json becomes trace.0.json."""
@@ -156,52 +175,52 @@ class Watch:
         of_rank.write_text(self._trace.text(rank))
 
 
-class Span:
+class Timed:
     """A timed context of a Watch; work that raises is not kept."""
 
-    __slots__ = ("_watch", "_track", "_name", "_begin")
+    __slots__ = ("_watch", "_label", "_begin")
 
-    def __init__(self, watch: Watch, track: str, name: str):
+    def __init__(self, watch: Watch, label: Label):
         self._watch = watch
-        self._track = track
-        self._name = name
+        self._label = label
 
     def __enter__(self) -> None:
         self._begin = self._watch.backend.mark() if self._watch.on else None
 
     def __exit__(self, error, *_) -> None:
         if self._begin is not None and error is None:
-            self._watch.keep(self._watch.backend, self._begin, self._track, self._name, 0, 0)
+            self._watch.keep(self._watch.backend, self._begin, self._label, 0, 0)
 
 
 class Trace:
-    """Spans in the trace event format. base, now: the same instant on the backend's clock and on the host's."""
+    """Timed work in the trace event format. base, now: the same instant on the backend's clock and on the host's."""
 
     def __init__(self, file: pathlib.Path, base, now: float):
         self.file = file
         self._base = base
         self._now = now
-        self._spans: list[dict] = []
+        self._events: list[dict] = []
         self._left_out = 0
 
-    def add(self, clock, begin, seconds: float, track: str, name: str, points: int, nbytes: int) -> None:
-        if len(self._spans) >= MOST_SPANS:
+    def add(self, span: Span, seconds: float) -> None:
+        if len(self._events) >= MOST_SPANS:
             self._left_out += 1
             return
 
-        since = begin - self._now if clock is HostClock else clock.elapsed(self._base, begin)
-        facts: dict[str, float] = {"points": points}
-        if nbytes and seconds:
-            facts |= {"bytes": nbytes, "GB/s": 1e-9 * nbytes / seconds}
+        clock, track = span.clock, TRACKS.index(span.label.track)
+        since = span.begin - self._now if clock is HostClock else clock.elapsed(self._base, span.begin)
+        facts: dict[str, float] = {"points": span.points}
+        if span.nbytes and seconds:
+            facts |= {"bytes": span.nbytes, "GB/s": 1e-9 * span.nbytes / seconds}
         times = {"ts": 1e6 * since, "dur": 1e6 * seconds}
-        self._spans.append({"name": name, "ph": "X", **times, "tid": TRACKS.index(track), "args": facts})
+        self._events.append({"name": span.label.name, "ph": "X", **times, "tid": track, "args": facts})
 
     def text(self, rank: int) -> str:
         """The trace in JSON."""
         events: list[dict] = [{"name": "process_name", "args": {"name": f"rank {rank}"}, "ph": "M"}]
         for number, track in enumerate(TRACKS):
             events.append({"name": "thread_name", "tid": number, "args": {"name": track}, "ph": "M"})
-        events += self._spans
+        events += self._events
         events = [{**event, "pid": rank} for event in events]
 
         return json.dumps({"traceEvents": events, "otherData": {"spans left out": self._left_out}})

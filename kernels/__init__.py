@@ -25,7 +25,7 @@ from .gas.declare import (
 from .gas.mixture import Mixture
 from .gas.plan import dtype_of
 from .gas.point import PointFunction
-from .gas.program import Program
+from .gas.program import Program, Wanted
 from .gas.records import Constants
 from .gas.registry import registry
 from .gas.resolve import resolve
@@ -64,6 +64,7 @@ __all__ = [
     "SpeciesData",
     "StateError",
     "UniqueToken",
+    "Wanted",
     "collection",
     "collections",
     "constant",

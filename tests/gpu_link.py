@@ -20,7 +20,7 @@ import kernels.marshal
 from frame.tools.bench import blocks_rank
 from kernels.engine.backend import get_backend
 from kernels.engine.backend.base import IN, OUT, Shape
-from kernels.engine.backend.cuda import in_own_pages
+from kernels.engine.backend.pinned import in_own_pages
 from kernels.marshal import Block, Marshal
 
 ROWS = ROWS_IN, ROWS_OUT = 12, 15

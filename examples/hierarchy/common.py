@@ -17,6 +17,8 @@ sys.path[:0] = [str(ROOT)] * (str(ROOT) not in sys.path)
 
 from kernels import get_backend, team_kernel  # noqa: E402  found from any folder
 
+ORDERS = {"right": "C", "lanes": "C", "left": "F"}  # NumPy's names of the layouts of the exercises
+
 
 class WrongResult(ArithmeticError):
     """An exercise did not give what it has to."""
@@ -25,16 +27,6 @@ class WrongResult(ArithmeticError):
 def kernels_of(file):
     """team_kernel for the header beside an exercise."""
     return functools.partial(team_kernel, header=pathlib.Path(file).resolve().with_suffix(".h"))
-
-
-def on(backend, left=False, /, **arrays):
-    """The same arrays where the backend works. left: with their first index the fastest."""
-    there = {}
-    for name, array in arrays.items():
-        flat = np.ascontiguousarray(array.T if left else array)
-        copy = backend.from_host(flat, flat.dtype)
-        there[name] = copy.T if left else copy
-    return there
 
 
 def seconds(backend, run, nrepeat: int, turns: int | None = None) -> float:

@@ -4,7 +4,7 @@ Sizes: -N cells, -M points, -E fields, and a second set with an odd number of ev
 """
 
 import numpy as np
-from common import check, kernels_of, main, on, seconds
+from common import check, kernels_of, main, seconds
 
 from kernels import League, Range, Sizes
 
@@ -78,7 +78,7 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
             K = P * D1 * D2
             left, right = rng.random((C, L, K)), rng.random((C, R, K))
             wanted = np.einsum("clk,crk->clr", left, right, optimize=True)
-            given = on(backend, left=left, right=right)
+            given = backend.placed(left=left, right=right)
             times, worst = {}, 0.0
 
             for strategy, kernel in STRATEGIES.items():
@@ -89,7 +89,7 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
                 members, lanes = shape
                 outputs = members or kernel.team
                 numbers = {n: dict(D1=D1, D2=D2, outputs=outputs)[n] for n, _ in kernel.numbers}
-                arrays = {**given, **on(backend, out=np.full((C, L, R), np.nan))}
+                arrays = {**given, **backend.placed(out=np.full((C, L, R), np.nan))}
                 sizes = Sizes(f"auto {members}" if members else None, lanes)
                 run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
                 times[strategy] = seconds(backend, run, nrepeat)

@@ -1,7 +1,7 @@
 """Exercises 1 to 6 and 19: <y|Ax> by threads, atomics, teams and lanes."""
 
 import numpy as np
-from common import ATOMICS, BYTES, CALLS, ITEMS, STRIDES, check, kernels_of, main, on, on_a_device, say, seconds
+from common import ATOMICS, BYTES, CALLS, ITEMS, ORDERS, STRIDES, check, kernels_of, main, on_a_device, say, seconds
 
 from kernels import League, Range, Sizes
 
@@ -10,7 +10,7 @@ declared = kernels_of(__file__)
 
 def inner_product(kernel, backend, N, M, nrepeat, quick, by=BYTES):
     """Times <y|Ax> of ones and says it, with its total."""
-    run = kernel.bind(on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
+    run = kernel.bind(backend.placed(y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
     time = seconds(backend, run, nrepeat)
     check(kernel.name, run.value("total"), N * M)
     say(kernel.name, backend, (N, M), run.value("total"), time, 8 * (N * M + N + M), by=by)
@@ -31,7 +31,7 @@ YAX_ATOMIC = declared(
 
 def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
     """Exercise 2: <y|Ax> with an atomic for every element: all wait for one address."""
-    arrays = on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
+    arrays = backend.placed(y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
     run = YAX_ATOMIC.bind(arrays, backend, quick=quick)
     time = seconds(backend, run, nrepeat, turns=1)
     total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
@@ -39,7 +39,6 @@ def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
     say("yax_atomic", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
 
 
-ORDERS = {"right": "C", "left": "F"}  # NumPy's names of the layouts
 LAYOUTS = {
     layout: declared(
         f"yax_{layout}", Range("N", block=32), body="yax_layout", arrays=f"y(N) A(N,M){mark} x(M)", results="total"
@@ -52,7 +51,7 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
     """Exercise 3: exercise 1 with A row by row (right) and column by column (left)."""
     times = {}
     for layout, kernel in LAYOUTS.items():
-        arrays = on(backend, layout == "left", y=np.ones(N), A=np.ones((N, M), order=ORDERS[layout]), x=np.ones(M))
+        arrays = backend.placed(y=np.ones(N), A=np.ones((N, M), order=ORDERS[layout]), x=np.ones(M))
         run = kernel.bind(arrays, backend, quick=quick)
         times[layout] = seconds(backend, run, nrepeat)
         check(f"yax_layout, {layout}", run.value("total"), N * M)
@@ -71,7 +70,7 @@ ATTEMPTS = [
 def yax_attempts(backend, N=4096, M=1024, nrepeat=3, quick=False):
     """Exercise 4, the two attempts before it: an atomic for each element, by the ranks of the members."""
     for kernel, team in zip(ATTEMPTS, (M, min(M, 128))):
-        arrays = on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
+        arrays = backend.placed(y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
         run = kernel.bind(arrays, backend, Sizes(team), quick=quick)
         time = seconds(backend, run, nrepeat, turns=1)
         total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
@@ -108,7 +107,7 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
     """Exercise 5: exercises 1 and 4 where rows are many and short, and where they are few and long; then a row for
     several teams, so that few rows fill a device, and many short rows for a team with two lanes a row."""
     for n, m in ((M, N), (N, M)):
-        arrays = on(backend, y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
+        arrays = backend.placed(y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
         times = {}
         short = m < 1000
         for name, kernel, sizes, numbers in (
@@ -148,7 +147,7 @@ def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
     """Exercises 1, 4 and 6 by numbers of rows up to N, in both layouts: which of them fills the machine."""
     for n in [2**k for k in range(6, 40, 2) if 2**k < N] + [N]:
         for layout in ("right", "left"):
-            arrays = on(backend, layout == "left", y=np.ones(n), A=np.ones((n, M), order=ORDERS[layout]), x=np.ones(M))
+            arrays = backend.placed(y=np.ones(n), A=np.ones((n, M), order=ORDERS[layout]), x=np.ones(M))
             for method in ("flat", "team", "vector"):
                 more = {"rows": 8} if method == "vector" else {}
                 run = SWEPT[method, layout].bind(arrays, backend, quick=quick, **more)
@@ -172,7 +171,7 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
     """Exercise 6: <y|Ax> of E elements, all three levels."""
     for name, y in (("y = 1", np.ones(E)), ("y = e + 1", np.arange(1.0, E + 1))):
         rows = np.repeat(y[:, None], N, axis=1)
-        arrays = on(backend, y=rows, A=np.ones((E, N, M)), x=np.ones((E, M)), result=np.full(E, np.nan))
+        arrays = backend.placed(y=rows, A=np.ones((E, N, M)), x=np.ones((E, M)), result=np.full(E, np.nan))
         run = YAX_VECTOR.bind(arrays, backend, quick=quick)
         time = seconds(backend, run, nrepeat)
         check(f"yax_vector, elements, {name}", backend.to_host(arrays["result"]), N * M * y)
@@ -198,7 +197,7 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
     # a warp for 32 columns and many rows; a core reads whole rows, one after the other
     tile = {"share": 256, "width": 32} if backend.in_warps else {"share": 16, "width": min(M, 4096)}
     for kernel, numbers in ((ROWS_OF, {}), (COLUMNS_OF, tile)):
-        run = kernel.bind(on(backend, **given), backend, quick=quick, **numbers)
+        run = kernel.bind(backend.placed(**given), backend, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat)
         products.append(run.value("product"))
         say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time, 8 * (N * M + N + M))

@@ -1,7 +1,7 @@
 """Exercises 7 and 14 to 17: reductions, tiles, parts of arrays, prefix sums, single threads."""
 
 import numpy as np
-from common import BYTES, CALLS, STRIDES, Moved, check, kernels_of, main, on, on_a_device, say, seconds
+from common import BYTES, CALLS, ORDERS, STRIDES, Moved, check, kernels_of, main, on_a_device, say, seconds
 
 from kernels import League, MDRange, Range, Scan, Sizes
 
@@ -69,7 +69,7 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
     for kernel in TUNED.values():
         arrays = {}
         for a in kernel.arrays:
-            arrays |= on(backend, a.layout == "LEFT", **{a.name: np.zeros((N, M))})
+            arrays |= backend.placed(a.layout == "LEFT", **{a.name: np.zeros((N, M))})
         found = kernel.tune(arrays, backend, rounds=nrepeat, quick=quick)
         (model,) = [outcome for outcome in found if outcome.variant == Sizes()]
         tile = found[0].variant.tile or "the model's"
@@ -84,7 +84,7 @@ def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
     """Exercise 14: an iteration over two indices in tiles, with either of them the fastest."""
     wanted = 1000 * M * N * (N - 1) // 2 + N * M * (M - 1) // 2
     for kernel in TILED:
-        arrays = on(backend, A=np.full((N, M), np.nan), written=np.zeros((N, M)))
+        arrays = backend.placed(A=np.full((N, M), np.nan), written=np.zeros((N, M)))
         run = kernel.bind(arrays, backend, quick=quick)
         time = seconds(backend, run, nrepeat, turns=1)
         check(kernel.name, backend.to_host(arrays["A"]), np.add.outer(1000.0 * np.arange(N), np.arange(M)))
@@ -120,7 +120,7 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
     wanted = (b - a) * (M * 10000 * at + 100 * M * (M - 1) // 2) + M * (b * (b - 1) - a * (a - 1)) // 2
 
     for layout, kernel in SUBVIEWS.items():
-        arrays = on(backend, layout == "left", v=v)
+        arrays = backend.placed(v=np.array(v, order=ORDERS[layout]))
         more = {"rows": 8} if layout == "lanes" else {}
         run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b, **more)
         time = seconds(backend, run, nrepeat)
@@ -138,7 +138,7 @@ SCAN_OF_THREE = declared(
 def scan(backend, nrepeat=3, quick=False):
     """Exercise 16: exclusive prefix sums over a team and over lanes."""
     for n in (1, 31, 32, 33, 1000):
-        arrays = on(backend, prefix=np.full((3, n), np.nan), total=np.full(3, np.nan))
+        arrays = backend.placed(prefix=np.full((3, n), np.nan), total=np.full(3, np.nan))
         run = SCAN_OF_THREE.bind(arrays, backend, quick=quick)
         time = seconds(backend, run, nrepeat)
         i = np.arange(n)
@@ -155,7 +155,7 @@ SCAN_OF_ALL = declared(
 def scan_range(backend, N=10_000_000, nrepeat=3, quick=False):
     """Exercise 16, over all indices of a launch: exclusive prefix sums in a single pass over memory."""
     v = np.arange(N) % 1000
-    arrays = on(backend, v=v, before=np.zeros_like(v))
+    arrays = backend.placed(v=v, before=np.zeros_like(v))
     run = SCAN_OF_ALL.bind(arrays, backend, quick=quick)
     time = seconds(backend, run, nrepeat)
     check("scan_range", backend.to_host(arrays["before"]), np.cumsum(v) - v)
@@ -174,7 +174,7 @@ SINGLE = declared(
 def single(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
     """Exercise 17: what one thread does for its team, one lane for its member, and the values that they pass on."""
     zero = np.zeros(1, np.int64)
-    arrays = on(backend, teams=zero, members=zero.copy(), seen=np.full((E, N, M), np.nan))
+    arrays = backend.placed(teams=zero, members=zero.copy(), seen=np.full((E, N, M), np.nan))
     run = SINGLE.bind(arrays, backend, quick=quick)
     time = seconds(backend, run, nrepeat, turns=1)
     teams, members = (backend.to_host(arrays[name])[0] / (1 + nrepeat) for name in ("teams", "members"))

@@ -1,7 +1,7 @@
 """Exercises 8 to 11: scratch of teams and members, and its barriers."""
 
 import numpy as np
-from common import BYTES, ITEMS, STRIDES, WrongResult, check, kernels_of, main, on, on_a_device, say, seconds
+from common import BYTES, ITEMS, ORDERS, STRIDES, WrongResult, check, kernels_of, main, on_a_device, say, seconds
 
 from kernels import ArgumentError, BackendError, League, MDRange, Range
 
@@ -24,7 +24,7 @@ def sums(kernel, backend, E, Q, V, nrepeat, quick, **more):
         (np.ones((E, Q, V)), np.ones((E, V)), np.full((E, Q), float(V))),
         (np.repeat(e_q[:, :, None], V, 2), np.repeat(i[None], E, 0), e_q * (V * (V - 1) // 2)),
     ):
-        arrays = on(backend, A=A, B=B, result=np.full((E, Q), np.nan))
+        arrays = backend.placed(A=A, B=B, result=np.full((E, Q), np.nan))
         run = kernel.bind(arrays, backend, quick=quick, **more)
         time = seconds(backend, run, nrepeat)
         check(kernel.name, backend.to_host(arrays["result"]), wanted)
@@ -68,7 +68,7 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
     given = dict(A=np.repeat(e_q[:, :, None], V, 2), B=np.repeat(i[None], E, 0), result=np.full((E, Q), np.nan))
     for layout in ("right", "left"):
-        arrays = on(backend, layout == "left", **given)
+        arrays = backend.placed(**{name: np.array(values, order=ORDERS[layout]) for name, values in given.items()})
         for body in ("per_element", "per_point", "per_pair"):
             arrays["result"].fill(np.nan)
             run = VARIANTS[body, layout].bind(arrays, backend, quick=quick)
@@ -122,7 +122,7 @@ def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
     """Exercise 10: scratch of level 0 up to 227 KiB a team, level 1 beyond; of teams and of members at once."""
     n, rows, n1 = 32, 20, 2**17
     n0 = 227 * 1024 // 8 - 8 * n - 64  # with the members' 8 x 32 numbers, and 64 for sums, exactly 227 KiB
-    arrays = on(backend, result=np.full(E, np.nan))
+    arrays = backend.placed(result=np.full(E, np.nan))
     try:
         SCRATCH_LEVELS.bind(arrays, backend, quick=quick, n0=n0 + 128, n1=n1, n=n, rows=rows)
     except ArgumentError as error:
@@ -154,7 +154,7 @@ def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
     C, L, R, P = N, M, M, 27
     rng = np.random.default_rng(11)
     left, right = (rng.integers(-9, 10, (C, n, P)).astype(float) for n in (L, R))
-    arrays = on(backend, left=left, right=right, out=np.full((C, L, R), np.nan))
+    arrays = backend.placed(left=left, right=right, out=np.full((C, L, R), np.nan))
     run = SLICING.bind(arrays, backend, quick=quick)
     time = seconds(backend, run, nrepeat)
     out = backend.to_host(arrays["out"])

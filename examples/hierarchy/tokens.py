@@ -4,7 +4,7 @@ import concurrent.futures
 import itertools
 
 import numpy as np
-from common import ATOMICS, check, kernels_of, main, on, say, seconds
+from common import ATOMICS, check, kernels_of, main, say, seconds
 
 from kernels import League, Range, UniqueToken
 
@@ -22,7 +22,7 @@ UNIQUE_TOKEN_POOL = declared(
 
 def states(backend, size):
     whole = {name: np.zeros(size, np.int64) for name in ("count", "owner")}
-    return on(backend, state=np.arange(size), sum=np.zeros(size), overlaps=np.zeros(1, np.int64), **whole)
+    return backend.placed(state=np.arange(size), sum=np.zeros(size), overlaps=np.zeros(1, np.int64), **whole)
 
 
 def told(backend, arrays, size, draws):
@@ -91,7 +91,7 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
     for size in (1, 3, 4096):
         whole = {name: np.zeros(size, np.int64) for name in ("owner", "count")}
         one = {name: np.zeros(1, np.int64) for name in ("overlaps", "held", "most")}
-        arrays = on(backend, **whole, **one)
+        arrays = backend.placed(**whole, **one)
         run = UNIQUE_TOKEN_TEAM.bind(arrays, backend, quick=quick, E=E)
         time = seconds(backend, run, nrepeat, turns=1)
         got = {name: backend.to_host(a) for name, a in arrays.items()}
@@ -130,14 +130,14 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
     """Exercise 18: a histogram by atomics, by a copy a team, by a copy for each id of a pool."""
     bins = np.random.default_rng(18).integers(0, M, N)
     wanted = np.bincount(bins, minlength=M)
-    given = on(backend, bin=bins)
+    given = backend.placed(bin=bins)
     share = {"share": 8192 if backend.in_warps else 131072}  # numbers of a team; a core has few teams
     for kernel, numbers, shape in (
         (SCATTER_ATOMICS, {}, (M,)),
         (SCATTER_TEAMS, share, (M,)),
         (SCATTER_TOKENS, share, (2048, M)),
     ):
-        out = on(backend, out=np.zeros(shape, np.int64))["out"]
+        out = backend.placed(out=np.zeros(shape, np.int64))["out"]
         arrays = {**given, "copies" if len(shape) == 2 else "histogram": out}
         run = kernel.bind(arrays, backend, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat, turns=1)

@@ -21,7 +21,6 @@ from kernels.marshal import Block
 from ..errors import ArgumentError, StateError, refuse
 from ..overlap import refuse_overlaps
 from ..stripe import without_ones
-from ..watch import KERNELS
 from .copies import StripeCopies
 from .launchers import Launcher, Launchers, check_launchable, variants
 from .memory import Bound
@@ -146,7 +145,7 @@ class BlockCalls:
 
     def _launch(self, launcher: Launcher, points: int, in_place: InPlace):
         """run() of a launch in place."""
-        state, name, launch = self._state, launcher.name, in_place.run
+        state, label, launch = self._state, launcher.label, in_place.run
         watch, staleness, wait = state.shared.watch, state.staleness, self._copies.wait
 
         backend = state.shared.backend
@@ -159,7 +158,7 @@ class BlockCalls:
                 wait()  # for copies of these arrays that are queued
 
             if watch.on:
-                watch.run(KERNELS, name, points, 0, launch, points)
+                watch.run(label, points, 0, launch, points)
             else:
                 launch(points)
 

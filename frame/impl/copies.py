@@ -9,7 +9,7 @@ from kernels.engine.backend.base import IN, OUT
 
 from .. import stripe as stripes
 from ..errors import StateError
-from ..watch import COPIES_IN, COPIES_OUT
+from ..watch import COPIES_IN, COPIES_OUT, Label
 from .memory import Bound
 from .state import ThreadState
 from .views import View
@@ -45,7 +45,7 @@ class StripeCopies:
             view = state.views[name]
             state.views.check_variables(view, block.n[3], state.views.least(view))
             rows = view.matrix if block.n[3] == view.rows else view.matrix[: block.n[3]]
-            move = _Move(state.marshal, "gather", block, rows)
+            move = _Move(state.marshal, "gather", block, rows, Label(COPIES_IN, f"put {view.name}"))
             return functools.partial(self._put, view, block, move), [block]
 
         return Bound(state.shared, state.marshal.reach, bind)
@@ -60,7 +60,7 @@ class StripeCopies:
         def bind():
             view = state.views[name]
             state.views.check_variables(view, block.n[3], view.rows)
-            move = _Move(state.marshal, "scatter", block, view.matrix)
+            move = _Move(state.marshal, "scatter", block, view.matrix, Label(COPIES_OUT, f"get {view.name}"))
             return functools.partial(self._get, view, block, move), [block]
 
         return Bound(state.shared, state.marshal.reach, bind)
@@ -79,7 +79,7 @@ class StripeCopies:
 
         with state.queues.into:
             nbytes = block.size * variables * count
-            state.timed(COPIES_IN, "put", view.name, count, nbytes, run, first - 1, count)
+            state.timed(move.label, count, nbytes, run, first - 1, count)
             if state.views.lacks_last(view, variables):
                 self._complete_fractions(count)
 
@@ -116,7 +116,7 @@ class StripeCopies:
         run = move.run(count)
         with queues.out:
             nbytes = block.size * block.n[3] * count
-            state.timed(COPIES_OUT, "get", view.name, count, nbytes, run, first - 1, count)
+            state.timed(move.label, count, nbytes, run, first - 1, count)
 
         if move.reach == "own":
             if queues.waits:
@@ -164,7 +164,8 @@ class _Move:
     """Copies between a block and rows of a view. A number of points that comes twice is bound, if the block is pinned:
     binding takes longer than a copy, and a bound copy is faster."""
 
-    def __init__(self, marshal, verb: str, block, rows):
+    def __init__(self, marshal, verb: str, block, rows, label: Label):
+        self.label = label
         self.reach = marshal.reach(block)
         self.later = self.reach == "shared"  # whether the copy may be queued, for a launch that does several
         if self.reach == "mixed":  # pageable arrays among them have been copied when the call returns

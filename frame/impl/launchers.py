@@ -9,7 +9,7 @@ from typing import NamedTuple
 import kernels
 
 from ..errors import MIXTURE_CALLS, ArgumentError, StateError, check_known, refuse
-from ..watch import COPIES_IN, COPIES_OUT, KERNELS
+from ..watch import COPIES_IN, COPIES_OUT, KERNELS, Label
 from .shared import Shared
 from .staleness import Staleness
 from .state import ThreadState
@@ -25,6 +25,7 @@ class Launcher:
 
     def __init__(self, name: str, program, views: dict):
         self.name = name
+        self.label = Label(KERNELS, name)  # of its timer
         self.program = program
         self.reads = tuple(views[q] for q in program.reads)
         self.writes = tuple(views[q] for q in program.writes)
@@ -60,17 +61,20 @@ class ArrayLauncher:
         put: Transfer | None = None,
         get: Transfer | None = None,
     ):
-        self.state, self.name, self.items = state, name, items
+        self.state, self.items = state, items
+        self.coming = Label(COPIES_IN, f"put {name}")
+        self.working = Label(KERNELS, name)
+        self.leaving = Label(COPIES_OUT, f"get {name}")
         self.launch, self.put, self.get = launch, put, get
 
     def queue(self) -> None:
         """Queue the copies and the launch, each under its name in the timers."""
         timed = self.state.timed
         if self.put:
-            timed(COPIES_IN, "put", self.name, self.items, self.put.nbytes, self.put.run)
-        timed(KERNELS, "", self.name, self.items, 0, self.launch)
+            timed(self.coming, self.items, self.put.nbytes, self.put.run)
+        timed(self.working, self.items, 0, self.launch)
         if self.get:
-            timed(COPIES_OUT, "get", self.name, self.items, self.get.nbytes, self.get.run)
+            timed(self.leaving, self.items, self.get.nbytes, self.get.run)
 
     def __call__(self) -> None:
         """Queue all, then wait as the state's queues do after a call."""
@@ -224,7 +228,7 @@ class Launchers(dict[tuple, Launcher]):
             kernel = kernels.registry.kernels[name]
             strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
             refuse(strange, f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
-            return kernels.Program(mixture, kernels=[name], backend=shared.backend, precision=shared.precision)
+            return kernels.Program(mixture, kernels.Wanted(kernels=[name]), shared.backend, shared.precision)
 
         if asked is None:
             outputs = list(collection.outputs)
@@ -238,11 +242,5 @@ class Launchers(dict[tuple, Launcher]):
         if shared.check.on:
             outputs += mixture.statuses_beside(outputs, given)
 
-        return kernels.Program(
-            mixture,
-            outputs=outputs,
-            given=given,
-            backend=shared.backend,
-            precision=shared.precision,
-            name=name,
-        )
+        wanted = kernels.Wanted(outputs, given, name=name)
+        return kernels.Program(mixture, wanted, shared.backend, shared.precision)

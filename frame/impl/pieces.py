@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from kernels.engine.backend.base import IN, OUT, QUEUES, WORK, Rows
 from kernels.marshal import LATER, PAST, rows_block
 
-from ..watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
+from ..watch import COPIES_IN, COPIES_OUT, HOST, Label
 from .launchers import Launcher
 from .queues import PARTS
 from .state import ThreadState
@@ -30,6 +30,13 @@ PIECES = 7  # of a block that is no larger than the views
 PACKED = PAST | LATER  # how threads of the CPU pack
 LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
 ROUND = 32  # the first point of a piece is a multiple of this number
+
+# The timers of a block call, beside that of its kernels.
+PACKING = Label(HOST, "block pack")
+UNPACKING = Label(HOST, "block unpack")
+WAITING = Label(HOST, "block wait")
+COMING = Label(COPIES_IN, "block in")
+LEAVING = Label(COPIES_OUT, "block out")
 
 
 class Piece(NamedTuple):
@@ -209,7 +216,7 @@ class PieceLoop:
 
         count = min(self._piece, self.total)
         with self._ahead:
-            self._state.timed(KERNELS, "", self._launcher.name, count, 0, self._head, count)
+            self._state.timed(self._launcher.label, count, 0, self._head, count)
         return count
 
     def _pieces(self, begin: int) -> list[Piece]:
@@ -249,7 +256,7 @@ class PieceLoop:
 
         pipe = self._state.queues.pipe
         if self._hosts or (self._apart and self._state.queues.waits):
-            self._state.timed(HOST, "block", "wait", self.total, 0, pipe.wait, OUT)
+            self._state.timed(WAITING, self.total, 0, pipe.wait, OUT)
         else:
             pipe.end()
 
@@ -261,25 +268,25 @@ class PieceLoop:
 
         nbytes = count * self._in.packs
         column = part * self._width
-        self._state.timed(HOST, "block", "pack", count, nbytes, self._in.packed.run, first, count, column)
+        self._state.timed(PACKING, count, nbytes, self._in.packed.run, first, count, column)
 
     def _finish(self) -> None:
-        self._state.timed(HOST, "block", "pack", 0, 0, self._state.marshal.packer.finish)
+        self._state.timed(PACKING, 0, 0, self._state.marshal.packer.finish)
 
     def _queue(self, piece: Piece) -> None:
         first, count, part = piece
-        timed, name = self._state.timed, self._launcher.name
+        timed, label = self._state.timed, self._launcher.label
 
         if self._straight:
             _, step, run = self._straight[part]
             with step:
-                timed(KERNELS, "", name, count, 0, run, count)
+                timed(label, count, 0, run, count)
             return
 
         column = part * self._width
         into, work, out = self._steps[part]
         with into:
-            timed(COPIES_IN, "block", "in", count, count * self._in.bytes, self._in.run, first, count, column)
+            timed(COMING, count, count * self._in.bytes, self._in.run, first, count, column)
             for rest in self._rests:
                 rest(count, column)
 
@@ -287,12 +294,12 @@ class PieceLoop:
             self._check_inputs(first, count)
 
         with work:
-            timed(KERNELS, "", name, count, 0, self._launch, count, column)
+            timed(label, count, 0, self._launch, count, column)
         if self._checked:
             self._check_results(first, count)
 
         with out:
-            timed(COPIES_OUT, "block", "out", count, count * self._out.bytes, self._out.run, first, count, column)
+            timed(LEAVING, count, count * self._out.bytes, self._out.run, first, count, column)
 
     def _launch(self, count: int, column: int) -> None:
         if self._order is None:
@@ -314,11 +321,11 @@ class PieceLoop:
     def _unpack(self, piece: Piece) -> None:
         first, count, part = piece
         queue = self._straight[part].queue if self._straight else OUT
-        self._state.timed(HOST, "block", "wait", count, 0, self._state.queues.pipe.wait, queue, part)
+        self._state.timed(WAITING, count, 0, self._state.queues.pipe.wait, queue, part)
 
         nbytes = count * self._out.packs
         column = part * self._width
-        self._state.timed(HOST, "block", "unpack", count, nbytes, self._out.packed.run, first, count, column)
+        self._state.timed(UNPACKING, count, nbytes, self._out.packed.run, first, count, column)
 
     # ---- check mode
 

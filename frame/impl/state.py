@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kernels.marshal import Marshal
 
+from ..watch import Label
 from .queues import Queues
 from .shared import Shared
 from .staleness import Staleness
@@ -21,9 +22,9 @@ class ThreadState(NamedTuple):
     views: Views
     staleness: Staleness
 
-    def timed(self, track: str, verb: str, name: str, points: int, nbytes: int, work, *arguments):
-        """work(*arguments). If timers or a trace are on, its time is kept under verb and name."""
+    def timed(self, label: Label, points: int, nbytes: int, work, *arguments):
+        """work(*arguments). If timers or a trace are on, its time is kept under the label."""
         watch = self.shared.watch
         if not watch.on:
             return work(*arguments)
-        return watch.run(track, f"{verb} {name}" if verb else name, points, nbytes, work, *arguments)
+        return watch.run(label, points, nbytes, work, *arguments)

@@ -10,7 +10,6 @@ import functools
 import kernels
 
 from ..errors import BadNumber, StateError
-from ..watch import KERNELS
 from . import teams
 from .block_calls import BlockCalls, Request
 from .copies import StripeCopies
@@ -197,7 +196,7 @@ class TVImpl:
 
         self.copies.fetch()
         with self.queues.work:
-            self.state.timed(KERNELS, "", launcher.name, n_active, 0, launcher.run[0], n_active)
+            self.state.timed(launcher.label, n_active, 0, launcher.run[0], n_active)
         staleness.launched(launcher.name, launcher.groups, launcher.reads, n_active)
 
         if shared.check.on and staleness.stripe:

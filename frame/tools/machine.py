@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import kernels
-from kernels.engine.backend import cache, cuda
+from kernels.engine.backend import cache, gpus, peers
 
 from ..config import Config
 from ..errors import FrameError
@@ -33,7 +33,7 @@ def rows(config: Config) -> list[tuple[str, str]]:
         ("FRAME_BACKEND", config.backend),
         ("backend cpu", ", ".join(f"{k} {v}" for k, v in cpu.items() if k != "name")),
         *_cuda(),
-        ("MPS", cuda.mps()),
+        ("MPS", peers.mps()),
         ("Fortran", _version(os.environ.get("FC") or "gfortran")),
         ("C", _version(os.environ.get("CC") or "cc")),
         ("mpirun", _version("mpirun")),
@@ -65,7 +65,7 @@ def _cuda() -> list[tuple[str, str]]:
         return [("backend cuda", "no: CuPy is not installed")]
 
     try:
-        count = cuda.device_count()
+        count = gpus.device_count()
         if not count:
             return [("backend cuda", "no: no CUDA device is visible")]
 

@@ -134,6 +134,16 @@ class Move(NamedTuple):
     target: int  # step in the array that is written
 
 
+class Scale(NamedTuple):
+    """How a result is written: out = number * result; with `add`, out += number * result."""
+
+    number: float = 1.0
+    add: bool = False
+
+
+AS_IT_IS = Scale()
+
+
 class Way(NamedTuple):
     """A product by calls of a matrix library. Steps of arrays that are copied are steps of the copies."""
 

@@ -1,8 +1,8 @@
 """Copies of arrays to another order of their dimensions: target[...] = source[...], with a number and a sum if wanted.
 
     run = bound(backend, "float64", moves, source, target)         target[...] = source[...]
-    run = bound(backend, "float64", moves, source, target, 2.0)    target[...] = 2 source[...]
-    run = bound(..., -1.0, add=True)                               target[...] -= source[...]
+    run = bound(..., Scale(2.0))                                   target[...] = 2 source[...]
+    run = bound(..., Scale(-1.0, add=True))                        target[...] -= source[...]
 
 moves: the loops, each with its extent and its step in both arrays, in numbers (fold.Move). Extents and steps are read
 when the copy runs: one compiled source serves all copies. permute_threads.h and permute_packs.h do the work.
@@ -19,7 +19,7 @@ import numpy as np
 from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
 from ..engine.errors import VariantUnsuitable, refuse
-from .fold import Move, collapsed
+from .fold import AS_IT_IS, Move, Scale, collapsed
 
 LOOPS = 16  # outer loops of a copy, at most
 VOLUME = 2048  # numbers of a tile of a device, at most: 4 for each of 512 threads
@@ -78,39 +78,39 @@ def _module(backend, name: str):
     return backend.compile(source(backend.style, name))
 
 
-def bound(backend, dtype: str, moves, at_source: int, at_target: int, number: float = 1.0, add: bool = False, keep=()):
+def bound(backend, dtype: str, moves, at_source: int, at_target: int, scale: Scale = AS_IT_IS, keep=()):
     """run() that copies. dtype: of both arrays, real or complex. at_source, at_target: addresses.
 
-    number, add: target = number * source, or target += number * source. An old value is not read without `add`.
-    keep: the arrays. Raises VariantUnsuitable for more than LOOPS loops, or steps of 2^31 numbers inside a tile.
+    An old value of the target is not read without `scale.add`. keep: the arrays. Raises VariantUnsuitable for more than
+    LOOPS loops, or steps of 2^31 numbers inside a tile.
     """
     loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
     if any(m.extent == 0 for m in loops):
         return _nothing
 
     size = np.dtype(dtype).itemsize
-    plain = number == 1.0 and not add
+    plain = scale == AS_IT_IS
     if plain:
         loops, size = _widened(loops, size, at_source, at_target)
     name = f"copy_{size}" if plain else f"scale_{dtype}"
 
     bind = _on_threads if backend.style == "threads" else _on_packs
-    values = dict(source=at_source, target=at_target, number=number, old=int(add))
+    values = dict(source=at_source, target=at_target, number=scale.number, old=int(scale.add))
     return bind(backend, name, loops, size, values, keep)
 
 
-def again(backend, dtype: str, moves, number: float = 1.0, add: bool = False):
+def again(backend, dtype: str, moves, scale: Scale = AS_IT_IS):
     """run(source, target) on a CPU: as `bound` and its run, for arrays that begin anywhere, at whole numbers."""
     loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
     if any(m.extent == 0 for m in loops):
         return lambda source, target: None
 
     own = np.dtype(dtype).itemsize
-    plain = number == 1.0 and not add
+    plain = scale == AS_IT_IS
 
     def launch(loops, size: int):
         name = f"copy_{size}" if plain else f"scale_{dtype}"
-        held, blocks = _record_of_packs(loops, dict(number=number, old=int(add)))
+        held, blocks = _record_of_packs(loops, dict(number=scale.number, old=int(scale.add)))
         return _module(backend, name).again(name, held, dict(source=0, target=1), blocks)
 
     narrow = launch(loops, own)

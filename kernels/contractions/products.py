@@ -1,7 +1,7 @@
 """Products of matrices by a library: the BLAS that NumPy has on a CPU, cuBLAS through CuPy on a device.
 
     run = bound(backend, "float64", way, (at_out, at_left, at_right))      out = left right, for each turn of the loops
-    run = bound(..., number=-2.0, add=True)                                out -= 2 left right
+    run = bound(..., Scale(-2.0, add=True))                                out -= 2 left right
 
 way: axes and steps of a product (fold.Way), those of copies where arrays are copied. All that a run needs is made when
 it is bound: a run allocates nothing. Products that add to the same output follow one another.
@@ -19,7 +19,7 @@ from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
 from ..engine.backend.replay import Launch, here
 from ..engine.errors import VariantUnsuitable, refuse
-from .fold import LEFT, OUT, RIGHT, Axis, Way
+from .fold import AS_IT_IS, LEFT, OUT, RIGHT, Axis, Scale, Way
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}  # of the libraries' functions
 FUNCTIONS = ("gemm", "gemmStridedBatched", "gemmBatched")  # by the number of loops
@@ -32,25 +32,26 @@ ADDRESSES += f"extent:whole:{MOST_LOOPS} step:whole:{ARRAYS * MOST_LOOPS}"
 ROW_MAJOR, TRANSPOSED = 0, 1  # cuBLAS: an operand as it lies (columns follow each other), or transposed
 
 
-def bound(backend, dtype: str, way: Way, addresses, number: float = 1.0, add: bool = False, keep=()):
+def bound(backend, dtype: str, way: Way, addresses, scale: Scale = AS_IT_IS, keep=()):
     """run(). addresses: of out, left, right. Raises VariantUnsuitable for what the library cannot do."""
     if backend.memory == "device":
-        return _on_device(backend, dtype, way, addresses, number, add, keep)
-    return _on_host(backend, dtype, way, addresses, number, add, keep)
+        return _on_device(_Call(backend, dtype, way, scale.number, keep), way, addresses, scale.add)
+
+    refuse(scale != AS_IT_IS or bool(way.sums), "NumPy's product neither scales nor adds.", VariantUnsuitable)
+    return _on_host(backend, dtype, way, addresses, keep)
 
 
-def plain(style: str, way: Way, number: float, add: bool) -> bool:
+def plain(style: str, way: Way, scale: Scale) -> bool:
     """Whether a library can do a way as it is. NumPy's product neither scales nor adds: the output has to be a copy."""
     if style == "threads":
         return True
-    return not way.sums and (way.copied[OUT] or (number == 1.0 and not add))
+    return not way.sums and (way.copied[OUT] or scale == AS_IT_IS)
 
 
 # ---- NumPy ----------------------------------------------------------------------------------------------------------
 
 
-def _on_host(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):
-    refuse(number != 1.0 or add or bool(way.sums), "NumPy's product neither scales nor adds.", VariantUnsuitable)
+def _on_host(backend, dtype: str, way: Way, addresses, keep):
     out, left, right = (
         backend.at(address, *view, np.dtype(dtype)) for address, view in zip(addresses, _views(way, dtype))
     )
@@ -114,9 +115,7 @@ def transposed(way: Way) -> int:
     return [_operation(*left), _operation(*right)].count(TRANSPOSED)
 
 
-def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):
-    call = _Call(backend, dtype, way, number, keep)
-
+def _on_device(call: _Call, way: Way, addresses, add: bool):
     # Turns of sums follow each other: each but the first adds.
     runs = []
     for turn in itertools.product(*(range(axis.extent) for axis in way.sums)):

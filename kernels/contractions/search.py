@@ -21,6 +21,7 @@ import os
 import pathlib
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,12 +69,23 @@ class Found(NamedTuple):
     took: float  # seconds of the search, the last turns left out
 
 
-class Budget(NamedTuple):
-    """What a search may spend."""
+class Settings(NamedTuple):
+    """How a search chooses candidates, and what it may spend."""
 
-    seconds: float
-    evaluations: int
+    method: str = METHODS[0]
+    seconds: float = 120.0
+    evaluations: int = 60
     batch_size: int = BATCH  # candidates that a surrogate, or chance, chooses at once
+    seed: int = 0  # of random numbers
+
+    def check(self) -> None:
+        """Raises ArgumentError for a method that is not there, and for an empty budget."""
+        refuse(self.method not in METHODS, f"search: method '{self.method}', wanted one of {', '.join(METHODS)}.")
+        refuse(
+            self.evaluations < 1 or not self.seconds > 0,
+            f"search: budget {self.seconds} s, {self.evaluations} evaluations, wanted more.",
+        )
+        refuse(self.batch_size < 1, f"search: batch size {self.batch_size}, wanted 1 or more.")
 
 
 # ---- strategies: which candidates are measured ----------------------------------------------------------------------
@@ -248,17 +260,36 @@ def sources() -> str:
 # ---- measuring ------------------------------------------------------------------------------------------------------
 
 
+def _silent(measure, candidate, outcome) -> None:
+    """No report."""
+
+
+class Tools(NamedTuple):
+    """What a search measures with, and whom it reports to."""
+
+    clock: Callable | None = None  # clock(run) -> seconds of one run; None: the backend's own
+    journal: Journal | None = None  # has the candidates of earlier searches; None: a new journal
+    report: Callable = _silent  # report(measure, candidate, outcome), called after each candidate
+
+
+DEFAULT, USUAL = Settings(), Tools()
+
+
 class Measure:
     """measure(candidates) -> seconds of each; inf if it was left out, NaN if the budget was spent.
 
-    make(candidate) -> Contraction. clock(run) -> seconds. told(measure, candidate, outcome) is called after each.
+    plan: the model's choice. make(candidate) -> Contraction.
     """
 
-    def __init__(self, plan: Contraction, make, entries: int, clock, journal: Journal, budget: Budget, told):
-        self.plan, self.make, self.entries, self.clock, self.told = plan, make, entries, clock, told
-        self.journal, self.kernel = journal, journal.of(plan.key, entries)
-        self.until = time.monotonic() + budget.seconds
-        self.left, self.batch_size = budget.evaluations, budget.batch_size
+    def __init__(self, plan: Contraction, make, entries: int, settings: Settings, tools: Tools):
+        self.plan, self.make, self.entries = plan, make, entries
+        self.clock = tools.clock or functools.partial(tune.seconds, plan.backend)
+        self.report = tools.report
+        self.journal = tools.journal or Journal()
+        self.kernel = self.journal.of(plan.key, entries)
+
+        self.until = time.monotonic() + settings.seconds
+        self.left, self.batch_size = settings.evaluations, settings.batch_size
         self.done = self.taken = 0  # candidates that were timed here, that the journal had
         self.best = math.inf
         self.outcomes: dict[Candidate, Outcome] = {}
@@ -317,7 +348,7 @@ class Measure:
             self.journal.add(self.kernel, str(c), outcome)
             self._note(c, outcome)
             self.done += 1
-            self.told(self, c, outcome)
+            self.report(self, c, outcome)
 
     def _outcome(self, c, plan) -> Outcome:
         """A candidate compiled, verified and timed; or why it was left out."""
@@ -426,63 +457,31 @@ def _einsum(text: str, *arrays):
 # ---- the search -----------------------------------------------------------------------------------------------------
 
 
-def search(
-    text: str,
-    sizes,
-    dtype="float64",
-    *,
-    entries: int,
-    backend=None,
-    method: str = METHODS[0],
-    seconds: float = 120.0,
-    evaluations: int = 60,
-    batch_size: int = BATCH,
-    journal: Journal | None = None,
-    clock=None,
-    told=lambda measure, candidate, outcome: None,
-    seed: int = 0,
-    case: str = "",
-    **options,
-) -> Found:
-    """Tune one contraction for so many entries of its batch; text, sizes, dtype, options as Contraction takes them.
+def search(make, entries: int, settings: Settings = DEFAULT, tools: Tools = USUAL, case: str = "") -> Found:
+    """Tune one contraction for so many entries of its batch.
 
-    seconds, evaluations: the budget. batch_size: candidates that a surrogate, or chance, chooses at once. clock(run) ->
-    seconds of one run; None: the backend's own. Raises ArgumentError for what is not there, FrameError where no
-    candidate is right.
+    make(order=, how=) -> Contraction, the model's choice without arguments: functools.partial(Contraction, text, sizes,
+    backend=...). case: its name in the table. Raises ArgumentError for what is not there, FrameError where no candidate
+    is right.
     """
-    refuse(method not in METHODS, f"search: method '{method}', wanted one of {', '.join(METHODS)}.")
-    refuse(evaluations < 1 or not seconds > 0, f"search: budget {seconds} s, {evaluations} evaluations, wanted more.")
-    refuse(batch_size < 1, f"search: batch size {batch_size}, wanted 1 or more.")
+    settings.check()
     refuse(entries < 1, f"search: {entries} entries, wanted 1 or more.")
-    make = functools.partial(Contraction, text, sizes, dtype, backend=backend, **options)
     plan = make()
-
-    if any(a.mixed for a in plan.program.arguments):
-        wanted = small_case(plan)
-        refuse(entries != wanted, f"search: {entries} entries, wanted {wanted}, the extent that is compiled in.")
-    if not plan.expression.batch:
-        entries = 1
-
-    clock = clock or functools.partial(tune.seconds, plan.backend)
+    entries = _entries(plan, entries)
 
     def at(c: Candidate) -> Contraction:
         return make(order=c.order, how=c.how)
 
     # The model's choice, then what the strategy asks for.
-    space, budget, begin = Space(plan), Budget(seconds, evaluations, batch_size), time.monotonic()
-    measure = Measure(plan, at, entries, clock, journal or Journal(), budget, told)
+    space, begin = Space(plan), time.monotonic()
+    measure = Measure(plan, at, entries, settings, tools)
     default = space.defaults[0]
     measure([default])
-    STRATEGIES[method](space, measure, np.random.default_rng(seed))
+    STRATEGIES[settings.method](space, measure, np.random.default_rng(settings.seed))
     took = time.monotonic() - begin
 
     # The best few and the model's choice once more, in turns.
-    right = [c for c, o in measure.outcomes.items() if o.seconds is not None]
-    refuse(not right, f"search: no organisation is right: {measure.outcomes[default].why}", FrameError)
-    last = sorted(right, key=measure.seconds)[:FINALISTS]
-    if default in right and default not in last:
-        last.append(default)
-
+    last = _finalists(measure, default)
     times = dict(zip(last, measure.timed([measure.large.bind(at(c)) for c in last], LAST_ROUNDS)))
 
     best = min(last, key=times.__getitem__)
@@ -494,3 +493,24 @@ def search(
     name = case or str(plan.expression)
     row = table.Row(plan.key, best.order, table.written(best.how), name, entries, times[best], usual, today)
     return Found(best, times[best], usual, measure.done, measure.taken, row, measure.outcomes, took)
+
+
+def _entries(plan: Contraction, entries: int) -> int:
+    """Entries of the batch that are measured. Raises ArgumentError where another number is compiled in."""
+    if any(a.mixed for a in plan.program.arguments):
+        wanted = small_case(plan)
+        refuse(entries != wanted, f"search: {entries} entries, wanted {wanted}, the extent that is compiled in.")
+
+    return entries if plan.expression.batch else 1
+
+
+def _finalists(measure: Measure, default: Candidate) -> list[Candidate]:
+    """The fastest candidates, and the model's choice if it is right. Raises FrameError where none is right."""
+    right = [c for c, outcome in measure.outcomes.items() if outcome.seconds is not None]
+    refuse(not right, f"search: no organisation is right: {measure.outcomes[default].why}", FrameError)
+
+    last = sorted(right, key=measure.seconds)[:FINALISTS]
+    if default in right and default not in last:
+        last.append(default)
+
+    return last

@@ -95,55 +95,65 @@ def _pair(text):
     return (key.strip(), value.strip()) if colon else (text, 1.0)
 
 
-def call(mixture, names, arrays, backend, precision, kernel=None, update=False, depth=3) -> dict:
-    """Run a program on named arrays; returns {name: array} for `names`.
+def call(mixture, names, arrays, backend, precision, depth=3) -> dict:
+    """The quantities `names` at the states of named arrays: {name: array}.
 
-    kernel: the name of the one to run; None: those that lead from the arrays to `names`. update: what is both given and
-    asked for is made anew, by a kernel that updates it. depth: frames from here to the user, for warnings; None: no
-    warnings. Shapes, units and errors: see Mixture.properties. backend: a Backend, its name, or None (that of the
-    arrays).
+    backend: a Backend, its name, or None (that of the arrays). depth: frames from here to the user, for warnings; None:
+    no warnings. Shapes, units and errors: see Mixture.properties.
     """
-    registry.refuse_unknown_quantity([*names, *arrays])
-    refuse(not names, "no quantities asked for.")
+    refuse("X" in arrays and "Y" in arrays, "both X and Y were given: they may contradict each other; give one.")
+    state = State.of_call(mixture, names, arrays, backend, precision)
+    state.normalise()
 
-    contradiction = "X" in arrays and "Y" in arrays and not kernel
-    refuse(contradiction, "both X and Y were given: they may contradict each other; give one.")
-
-    device = any(on_device(a) for a in arrays.values())
-    backend = get_backend(backend or ("cuda" if device else "cpu"))
-    refuse(device and not backend.apart, f"arrays on a device were given, but backend is '{backend}'.")
-
-    if check.is_on():
-        mixture = mixture.in_check_mode
-    state = State(mixture, arrays, backend, dtype_of(precision), device)
-    plain = not kernel and not update  # a kernel is called for its formula; a reactor has a status at each point
-    if plain:
-        state.normalise()
-
-    if kernel or update:
-        made = list(names)
-    else:  # a start that is carried from call to call is updated, asked for or not
-        carried = [name for name in arrays if registry.quantities[name].carried]
-        made = [name for name in names if name not in state.inputs or name in carried]
-        made += [name for name in carried if name not in made]
+    # The program, if there is anything to compute.
+    mixture = state.mixture
+    computed = _computed(names, arrays)
     program = None
 
-    if made:
+    if computed:
         given = list(arrays)
-        if plain:
-            made += mixture.statuses_beside(made, given)
-        what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=given)
-        program = mixture.program(**what, backend=backend, precision=precision)
-
-    if plain:
-        refuse_surplus(mixture, names, arrays, program.reads if program else ())
+        computed += mixture.statuses_beside(computed, given)
+        program = mixture.program(outputs=computed, given=given, backend=state.backend, precision=precision)
+    refuse_surplus(mixture, names, arrays, program.reads if program else ())
 
     out = dict(state.inputs)
     if program:
-        out |= state.run(program, limited=plain)
-        for note in state.notes if depth else ():
-            warnings.warn(note, RuntimeWarning, stacklevel=depth)
+        out |= state.run(program, limited=True)
+        if depth:
+            state.warn(depth + 1)
 
+    return {name: state.handed_back(name, out[name]) for name in names}
+
+
+def _computed(names, arrays) -> list[str]:
+    """The quantities of a call that are not given. A start that is carried from call to call is updated, asked for or
+    not."""
+    carried = [name for name in arrays if registry.quantities[name].carried]
+    computed = [name for name in names if name not in arrays or name in carried]
+    return computed + [name for name in carried if name not in computed]
+
+
+def call_kernel(mixture, name: str, arrays, backend, precision) -> dict:
+    """The formula of a single kernel on named arrays, as they are: {name: array} of all that it writes. backend,
+    errors: as `call`."""
+    names = list(registry.kernels[name].for_options(mixture.options).writes)
+    state = State.of_call(mixture, names, arrays, backend, precision)
+    program = state.mixture.program(kernels=[name], backend=state.backend, precision=precision)
+    return _results(state, program, names, depth=5)
+
+
+def call_updating(mixture, names, arrays, backend, precision) -> dict:
+    """As `call`, by a kernel that updates what is both given and asked for, as a reactor does."""
+    state = State.of_call(mixture, names, arrays, backend, precision)
+    program = state.mixture.program(outputs=names, given=list(arrays), backend=state.backend, precision=precision)
+    return _results(state, program, names, depth=6)
+
+
+def _results(state: State, program, names, depth: int) -> dict:
+    """What a program computes, without the checks of `call`: a kernel is called for its formula, and a reactor has a
+    status at each point."""
+    out = state.run(program, limited=False)
+    state.warn(depth)
     return {name: state.handed_back(name, out[name]) for name in names}
 
 
@@ -173,6 +183,18 @@ class State:
         refuse(device and self._masked, "masked arrays were given beside arrays on a device, which have no masks.")
         self.size = int(np.prod(self.shape))
         self.points = check.Points(self.shape, self._hidden())
+
+    @classmethod
+    def of_call(cls, mixture, names, arrays, backend, precision) -> State:
+        """The state of a call, with the mixture of the mode and the backend of the arrays if none is named."""
+        registry.refuse_unknown_quantity([*names, *arrays])
+        refuse(not names, "no quantities asked for.")
+
+        device = any(on_device(array) for array in arrays.values())
+        backend = get_backend(backend or ("cuda" if device else "cpu"))
+        refuse(device and not backend.apart, f"arrays on a device were given, but backend is '{backend}'.")
+
+        return cls(mixture.in_check_mode if check.is_on() else mixture, arrays, backend, dtype_of(precision), device)
 
     def _take(self, name: str, given) -> None:
         rows, per = self.mixture.rows(name), registry.quantities[name].per
@@ -328,6 +350,11 @@ class State:
         inputs = {name: self._on_host(values) for name, values in given.items()}
         self.notes += check.not_a_number(names, self._on_host(there)[None, :], self.points, inputs)
 
+    def warn(self, depth: int) -> None:
+        """The notes as warnings. depth: frames from here to the user."""
+        for note in self.notes:
+            warnings.warn(note, RuntimeWarning, stacklevel=depth)
+
     def _on_host(self, array) -> np.ndarray:
         return np.array(self.backend.to_host(array))
 
@@ -479,7 +506,7 @@ def react(mixture, state, dt, kind, last, backend, precision) -> dict:
         order = Order(mixture, last, names)
         arrays = {name: order.sorted(name, _stacked(given)) for name, given in arrays.items()}
 
-    out = call(mixture, names, arrays, backend, precision, update=True)
+    out = call_updating(mixture, names, arrays, backend, precision)
     if order:
         out = {name: order.put_back(name, value) for name, value in out.items()}
     return {name.removesuffix(f"_{at}"): value for name, value in out.items()}

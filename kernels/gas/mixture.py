@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.registry import split
-from .arrays import call, has_composition, react
+from .arrays import call, call_kernel, has_composition, react
 from .declare import option
 from .equilibria import calls
 from .labelled import labels_of
 from .model_constants import Constant, ModelConstants
 from .one_state import properties_of_one
 from .phases import saturation
-from .program import Program
+from .program import Program, Wanted
 from .reactors.ignition import ignition_delay
 from .registry import registry
 from .resolve import resolve
@@ -144,7 +144,9 @@ class Mixture:
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
 
-        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand, R)[0]
+        choices_or_error = by_hand if chosen["critical"] == "fill" else None
+
+        species = read_cantera_yaml(path, phase, models, without, choices_or_error, R)[0]
         return species, options
 
     @classmethod
@@ -285,16 +287,16 @@ class Mixture:
         """A compiled Program for outputs and given names, or for kernel names, each a list or one string with blanks;
         made once and kept. See kernels.gas.program.Program. Raises ArgumentError, which names the inputs that are
         missing."""
-        outputs, given, kernels = (split(n) if isinstance(n, str) else n for n in (outputs, given, kernels))
-        refuse(not outputs and not kernels, "nothing asked for: name outputs (and what is given), or kernels.")
+        wanted = Wanted(_listed(outputs), _listed(given) or (), _listed(kernels))
+        refuse(
+            not wanted.outputs and not wanted.kernels,
+            "nothing asked for: name outputs (and what is given), or kernels.",
+        )
 
         backend = get_backend(backend)
-        key = (tuple(outputs or ()), tuple(given or ()), tuple(kernels or ()), backend, precision)
-
+        key = (wanted, backend, precision)
         if key not in self._programs:
-            self._programs[key] = Program(
-                self, outputs=outputs, given=given or (), kernels=kernels, backend=backend, precision=precision
-            )
+            self._programs[key] = Program(self, wanted, backend, precision)
 
         return self._programs[key]
 
@@ -519,7 +521,12 @@ class Mixture:
                 f"{'; missing ' + missing if missing else ''}{'; it does not read ' + stray if stray else ''}.",
             )
 
-            return call(self, list(record.writes), arrays, backend, precision, kernel=name)
+            return call_kernel(self, name, arrays, backend, precision)
 
         launch.__doc__ = registry.described(record)
         return launch
+
+
+def _listed(names: Names | None) -> tuple[str, ...] | None:
+    """Names as a tuple; None stays None."""
+    return None if names is None else split(names)

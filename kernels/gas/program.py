@@ -6,16 +6,17 @@ import collections
 import copy
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..engine.backend import get_backend
 from ..engine.backend.base import Rows, check_rows
-from ..engine.errors import ArgumentError, BackendError, refuse
+from ..engine.errors import BackendError, refuse
 from ..engine.registry import declared
 from . import plan as plans, planning, schedules, structure
-from .records import ANY
+from .records import ANY, PointKernel
 from .registry import registry
 from .resolve import resolve
 from .schedules import launches
@@ -42,11 +43,39 @@ class Uneven(NamedTuple):
         return table[:, 0].copy(), table[:, 1].copy()
 
 
-class Program:
-    """A compiled launch.
+class Wanted(NamedTuple):
+    """The kernels of a program: those that lead from given quantities to outputs, or kernels by name."""
 
-    outputs, given: the program has the kernels that lead from the given names to the outputs. kernels: their names
-    instead, each behind the kernels that make its inputs; everything they write is kept.
+    outputs: Sequence[str] | None = None  # quantities; with `kernels`, those to keep: None, all that they write
+    given: Sequence[str] = ()  # quantities from which the outputs follow
+    kernels: Sequence[str] | None = None  # names, each behind the kernels that write its inputs
+    name: str = ""  # of the launch, for timers and messages; "": its kernel, or its outputs
+
+    def records(self, options) -> list[PointKernel]:
+        """The kernels in order. Raises ArgumentError for an unknown name, outputs that do not follow, a kernel for
+        other options."""
+        if self.kernels is None:
+            return resolve(self.outputs, self.given, options)
+
+        registry.refuse_unknown_kernel(self.kernels)
+        records = [registry.kernels[name].for_options(options) for name in self.kernels]
+        for record in records:
+            served = dict(record.when) | ({} if record.phases == ANY else {"phases": record.phases})
+            refuse(not record.serves(options), f"kernel '{record.name}' is for {served}, the mixture has {options}.")
+
+        return records
+
+    def title(self, records: list[PointKernel]) -> str:
+        """The name of the launch of these kernels."""
+        names = [record.name for record in records]
+        if self.name or len(names) == 1:
+            return self.name or names[0]
+        return "+".join(self.outputs or names)
+
+
+class Program:
+    """A compiled launch of the kernels that are wanted.
+
     precision: "double"; "mixed" (arrays are float32, the arithmetic stays double: results are rounded once); "single"
     (the arithmetic is float32 too; inversions refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the
     kernels as their own reference, results rounded to double) and "count" (counting.py).
@@ -55,30 +84,9 @@ class Program:
     Attributes: reads, writes, kernels (names); dtype of the arrays; plan; schedule.
     """
 
-    def __init__(
-        self,
-        mixture,
-        outputs=None,
-        given=None,
-        kernels=None,
-        backend=None,
-        precision: str = "double",
-        name: str | None = None,
-        how=None,
-    ) -> None:
+    def __init__(self, mixture, wanted: Wanted, backend=None, precision: str = "double", how=None) -> None:
         self.backend = backend = get_backend(backend)
-
-        # The kernels, in order.
-        if kernels is not None:
-            registry.refuse_unknown_kernel(kernels)
-            records = [registry.kernels[k].for_options(mixture.options) for k in kernels]
-            unfit = [r for r in records if not r.serves(mixture.options)]
-
-            if unfit:
-                wanted = dict(unfit[0].when) | ({} if unfit[0].phases == ANY else {"phases": unfit[0].phases})
-                raise ArgumentError(f"kernel '{unfit[0].name}' is for {wanted}, the mixture has {mixture.options}.")
-        else:
-            records = resolve(outputs, given, mixture.options)
+        records = wanted.records(mixture.options)
 
         # How they are launched.
         self.dtype = plans.dtype_of(precision)
@@ -86,9 +94,9 @@ class Program:
         how = how or backend.organised(table)
 
         self.kernels = tuple(r.name for r in records)
-        self.name = name or _name(self.kernels, outputs)
-        self.plan = planning.make_plan(records, outputs, mixture, how, precision, self.name)
-        refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
+        self.name = wanted.title(records)
+        self.plan = planning.make_plan(records, wanted.outputs, mixture, how, precision, self.name)
+        refuse(not self.plan.writes, f"nothing to compute: {', '.join(wanted.outputs or ())} given already.")
 
         self.schedule = schedules.schedule_of_plan(self.plan)
         self._others: dict[schedules.Lie, Program] = {}  # for arrays that lie otherwise
@@ -264,13 +272,6 @@ def _kind_of(box) -> str:
     if not box:
         return ""
     return "uneven" if isinstance(box, Uneven) else "even"
-
-
-def _name(kernels, outputs) -> str:
-    """The name of a program that was given none: its kernel, or its outputs."""
-    if len(kernels) == 1:
-        return kernels[0]
-    return "+".join(outputs or kernels)
 
 
 def _after(skipped: int, run):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels.contractions import permute
-from kernels.contractions.fold import Move, dense
+from kernels.contractions.fold import Move, Scale, dense
 from kernels.engine.errors import VariantUnsuitable
 
 
@@ -44,7 +44,7 @@ def copy(be, source, target, moves, number=1.0, add=False, at=(0, 0)):
     """The target after a copy between flat arrays, from these places on."""
     there = [be.from_host(x, x.dtype) for x in (source, target)]
     addresses = [be.address(x) + at_ * x.dtype.itemsize for x, at_ in zip(there, at)]
-    run = permute.bound(be, source.dtype.name, moves, *addresses, number, add, keep=there)
+    run = permute.bound(be, source.dtype.name, moves, *addresses, Scale(number, add), keep=there)
     run()
     run() if not add else None  # a second run is the same
     return be.to_host(there[1])

@@ -1,5 +1,6 @@
 """SURF and Barracuda's pool (Nelson et al. 2015): the algorithm on a made-up cost, the rules of section IV, values."""
 
+import functools
 import math
 
 import numpy as np
@@ -244,16 +245,8 @@ def test_random_configurations_compile(monkeypatch):
 
 def test_the_search_by_surf(stand_in):
     """The model's choice, then four of the pool in batches of two; the row is one that Contraction takes."""
-    made = search.search(
-        FIGURE_2,
-        dict.fromkeys("ilmn", 4),
-        entries=1,
-        backend=stand_in,
-        batch_size=2,
-        method="surf",
-        evaluations=5,
-        quick=True,
-    )
+    make = functools.partial(Contraction, FIGURE_2, dict.fromkeys("ilmn", 4), backend=stand_in, quick=True)
+    made = search.search(make, 1, search.Settings("surf", evaluations=5, batch_size=2))
     assert made.measured == 5 and made.took > 0
     assert sum(isinstance(c.how, Axes) for c in made.outcomes) >= 4
     assert table.read(made.row.how, family("threads").kinds) == made.best.how
@@ -267,7 +260,7 @@ def test_what_is_refused(capsys):
         (dict(batch_size=0), "batch size 0, wanted 1 or more"),
     ):
         with pytest.raises(ArgumentError, match=why):
-            search.search(text, sizes, entries=9, backend="cpu", **more)
+            search.search(functools.partial(Contraction, text, sizes, backend="cpu"), 9, search.Settings(**more))
 
     command = ["tune", "tensor", text, "--size", "f=3,p=9", "--backend", "cpu", "--entries", "9"]
     assert cli.main([*command, "--method", "surf"]) == 1

@@ -1,6 +1,7 @@
 """An organisation is one class: from its verbs follow the choice, `explain`, the table, the search and the launch."""
 
 import dataclasses
+import functools
 import math
 import re
 from typing import ClassVar
@@ -116,7 +117,8 @@ def test_the_search_takes_its_numbers(einsum):
     assert space.moved(usual, "rows", 4) is None
     assert space.price(Candidate(0, einsum(threads=2))) == 0.125
 
-    found = search.search(TEXT, SIZES, entries=20, backend="cpu", evaluations=3, quick=True)
+    make = functools.partial(Contraction, TEXT, SIZES, backend="cpu", quick=True)
+    found = search.search(make, 20, search.Settings(evaluations=3))
     assert any(c.how.name == "einsum" and o.seconds for c, o in found.outcomes.items())
     assert table.read(found.row.how, organisations.family("packs").kinds) == found.best.how
 

@@ -5,6 +5,7 @@ What a strategy finds is compared on a made-up landscape, so that no clock has a
 
 import copy
 import dataclasses
+import functools
 import itertools
 import json
 import math
@@ -13,7 +14,7 @@ import re
 import numpy as np
 import pytest
 
-from frame.tools import cli, info
+from frame.tools import cli, tables_in_use
 from kernels import Contraction, get_backend
 from kernels.contractions import named, search, table as organisations
 from kernels.contractions.forest import Forest
@@ -180,10 +181,10 @@ def test_random_candidates_are_right(stand_in):
 # ---- the search -----------------------------------------------------------------------------------------------------
 
 
-def found(journal=None, evaluations=5, **more):
-    return search.search(
-        TEXT, SIZES, entries=50, backend="cpu", evaluations=evaluations, journal=journal, quick=True, **more
-    )
+def found(journal=None, evaluations=5, entries=50, **more):
+    make = functools.partial(Contraction, TEXT, SIZES, backend="cpu", quick=True)
+    settings = search.Settings(evaluations=evaluations, **more)
+    return search.search(make, entries, settings, search.Tools(journal=journal))
 
 
 def test_a_journal_goes_on(tmp_path):
@@ -198,8 +199,7 @@ def test_a_journal_goes_on(tmp_path):
     second = found(search.Journal(file), evaluations=3)
     assert (second.measured, second.known) == (3, 5) and len(second.outcomes) == 8
     assert file.read_text().startswith(lines) and len(file.read_text().splitlines()) == 9
-    other = search.search(TEXT, SIZES, entries=51, backend="cpu", evaluations=1, journal=search.Journal(file))
-    assert other.known == 0
+    assert found(search.Journal(file), evaluations=1, entries=51).known == 0
     file.write_text("a note of mine\n")
 
     with pytest.raises(ArgumentError, match="journal.jsonl, line 1: JSONDecodeError.*not written by tune"):
@@ -239,22 +239,22 @@ def test_what_is_wrong_is_left_out(monkeypatch):
 @pytest.mark.parametrize("method", ["forest", "random"])
 def test_other_methods_and_devices(stand_in, method):
     """On the stand-in of a GPU: compiled ahead, verified, timed; the row names the fastest."""
-    made = search.search(
-        TEXT, SIZES, entries=7, backend=stand_in, evaluations=3, method=method, quick=True, seconds=60, seed=1
-    )
+    make = functools.partial(Contraction, TEXT, SIZES, backend=stand_in, quick=True)
+    made = search.search(make, 7, search.Settings(method, seconds=60, evaluations=3, seed=1))
     assert made.measured == 3 and made.row.seconds > 0 and made.row.key.dtype == "float64"
-    again = Contraction(TEXT, SIZES, backend=stand_in, order=made.row.order, how=made.row.how, quick=True)
+    again = make(order=made.row.order, how=made.row.how)
     assert again.how == made.best.how
 
 
 def test_a_batch_extent_that_is_compiled_in():
     """Of the triples kernels, whose operands have the batch index in several places: that many entries, no others."""
     text, sizes = named.triples("d1", (1, 4)), dict.fromkeys("abcefg", 3)
-    more = dict(backend="cpu", batch="d", evaluations=2, quick=True)
-    assert search.search(text, sizes, entries=3, **more).measured == 2
+    make = functools.partial(Contraction, text, sizes, backend="cpu", batch="d", quick=True)
+    two = search.Settings(evaluations=2)
+    assert search.search(make, 3, two).measured == 2
 
     with pytest.raises(ArgumentError, match="4 entries, wanted 3"):
-        search.search(text, sizes, entries=4, **more)
+        search.search(make, 4, two)
 
 
 def test_budgets_and_methods_are_checked():
@@ -293,7 +293,7 @@ def test_the_command_and_the_table(tmp_path, monkeypatch, capsys):
     assert Contraction(renamed, sizes, "float32", backend="cpu").row is None
     assert Contraction(renamed, sizes, backend="cpu", how=default.how.name).how == default.how
     monkeypatch.setenv("FRAME_BACKEND", "cpu")
-    told = str(info.organisation_table())
+    told = str(tables_in_use.organisation_table())
     assert f"{table} (FRAME_ORGANISATIONS): 1 tensor expressions" in told and other.how in told
     assert cli.main([*command, "--out", str(table), "--journal", str(journal)]) == 0
     assert "3 known" in capsys.readouterr().out

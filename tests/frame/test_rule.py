@@ -20,7 +20,7 @@ from frame.devices import mps, rule
 from frame.errors import ArgumentError, BackendError, StateError
 from frame.stripe import IN, Field
 from frame.tools import cli
-from kernels.engine.backend import cuda
+from kernels.engine.backend import gpus
 from kernels.engine.backend.base import Rates
 
 H200 = rule.KNOWN["NVIDIA H200"]
@@ -285,7 +285,7 @@ def test_what_the_driver_and_the_system_tell(monkeypatch, tmp_path):
     cupy = cuda_on_cpu.make()
     monkeypatch.setitem(sys.modules, "cupy", cupy)
 
-    assert cuda.rates(0, tmp_path) == ("stand-in", "0000:00:00.0", 0.0, 0, 0.0)
+    assert gpus.rates(0, tmp_path) == ("stand-in", "0000:00:00.0", 0.0, 0, 0.0)
 
     told = {13: 1980000, 36: 3201000, 37: 6144, 87: 2}
     monkeypatch.setattr(cupy.cuda.runtime, "deviceGetAttribute", lambda attribute, device: told[attribute])
@@ -295,7 +295,7 @@ def test_what_the_driver_and_the_system_tell(monkeypatch, tmp_path):
     (tmp_path / "0000:00:00.0" / "max_link_speed").write_text("32.0 GT/s PCIe\n")
     (tmp_path / "0000:00:00.0" / "current_link_width").write_text("16\n")
 
-    for found, known in zip(cuda.rates(0, tmp_path)[2:], H200[2:]):
+    for found, known in zip(gpus.rates(0, tmp_path)[2:], H200[2:]):
         assert found == pytest.approx(known, rel=0.02)  # the data sheet's digits
 
     def refuse(attribute, device):
@@ -303,7 +303,7 @@ def test_what_the_driver_and_the_system_tell(monkeypatch, tmp_path):
 
     monkeypatch.setattr(cupy.cuda.runtime, "deviceGetAttribute", refuse)
 
-    assert cuda.rates(0, tmp_path)[3:] == (0, 0.0)
+    assert gpus.rates(0, tmp_path)[3:] == (0, 0.0)
 
 
 @pytest.mark.parametrize("active", [(), (0,), (0, 1)])

@@ -10,7 +10,7 @@ from frame_host import state
 
 import kernels
 from frame.report import table
-from frame.watch import HOST, Watch
+from frame.watch import HOST, Label, Watch
 from kernels.engine.backend.base import Source
 from kernels.engine.timers import watched
 
@@ -99,7 +99,7 @@ def test_machine_code_of_a_device_has_the_names():
     try:
         backend = kernels.get_backend("cuda", arch=TARGET)
         mixture = kernels.Mixture.from_yaml(MIXTURE)
-        program = kernels.Program(mixture, outputs=["rho"], given=["T", "p", "Y"], backend=backend, name="density")
+        program = kernels.Program(mixture, kernels.Wanted(["rho"], ["T", "p", "Y"], name="density"), backend=backend)
     except kernels.BackendError as error:
         pytest.skip(str(error))
 
@@ -125,10 +125,10 @@ def test_ranges_for_a_profiler(monkeypatch):
     monkeypatch.setitem(sys.modules, "nvtx", made)
     watch = Watch(kernels.get_backend("cpu"))
     watch.time(True)
-    watch.run(HOST, "block pack", 1, 0, lambda: said.append("work"))
+    watch.run(Label(HOST, "block pack"), 1, 0, lambda: said.append("work"))
 
     with pytest.raises(ZeroDivisionError):
-        watch.run(HOST, "thermal", 1, 0, lambda: 1 / 0)
+        watch.run(Label(HOST, "thermal"), 1, 0, lambda: 1 / 0)
 
     assert said == ["block pack", "work", "end", "thermal", "end"]
 
@@ -136,7 +136,7 @@ def test_ranges_for_a_profiler(monkeypatch):
     other = Watch(kernels.get_backend("cpu"))
     other.time(True)
 
-    assert other.run(HOST, "thermal", 1, 0, lambda: 7) == 7 and len(said) == 5
+    assert other.run(Label(HOST, "thermal"), 1, 0, lambda: 7) == 7 and len(said) == 5
 
 
 def test_timers_by_name(host, capsys):

@@ -88,7 +88,7 @@ def test_every_mechanism_loads_or_says_what_to_do(file, phase):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         choices = critical.choices(options.get("critical"))
-        data = read_cantera_yaml(DATA / file, phase, True, without=options.get("without", ()), choices=choices)[0]
+        data = read_cantera_yaml(DATA / file, phase, without=options.get("without", ()), choices=choices)[0]
 
     assert np.isfinite([data.Tc, data.pc, data.omega]).all()
 

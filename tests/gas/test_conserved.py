@@ -5,7 +5,7 @@ import pytest
 from hosts import ROOT
 
 import kernels
-from kernels import ArgumentError, Mixture, Program
+from kernels import ArgumentError, Mixture, Program, Wanted
 
 EPS = np.finfo(float).eps
 N = 40
@@ -68,7 +68,7 @@ def test_one_launch_with_rates():
     mix = mixture()
     s = state(mix)
     given = GIVEN["all species"]
-    program = Program(mix, outputs=["T", "p", "omega"], given=given)
+    program = Program(mix, Wanted(["T", "p", "omega"], given))
     assert {"density_of_partial_densities", "ideal_temperature_from_e", "net_production"} <= set(program.kernels)
     assert set(program.reads) == set(given)
 

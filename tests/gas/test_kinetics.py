@@ -14,7 +14,7 @@ import kernels
 from kernels import Mixture
 from kernels.gas.plan import Launch
 from kernels.gas.planning import make_plan
-from kernels.gas.program import Program
+from kernels.gas.program import Program, Wanted
 from kernels.gas.schedules import BLOCK
 from kernels.gas.species import GAS_CONSTANT
 
@@ -380,7 +380,7 @@ def test_cuda(be):  # noqa: F811
 def in_a_crew(backend, mix, outputs, points, precision="double", **state):
     """Values by a launch whose warps share the work of a point."""
     how = Launch(256, "crew", unroll=points)
-    program = Program(mix, outputs.split(), [*state], backend=backend, how=how, precision=precision)
+    program = Program(mix, Wanted(outputs.split(), [*state]), backend=backend, how=how, precision=precision)
     n = state["T"].size
     rows = {name: program.plan.rows(name) for name in program.plan.arguments}
     arrays = {name: np.full((count, backend.pad(n)), np.nan, program.dtype) for name, count in rows.items()}

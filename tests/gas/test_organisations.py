@@ -9,13 +9,13 @@ import types
 import pytest
 from device_for_tests import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
 
-from frame.tools import cli, info
+from frame.tools import cli, tables_in_use
 from frame.tools.bench import inputs, organisations
 from kernels import Mixture, get_backend, registry, resolve
 from kernels.engine.errors import ArgumentError, BackendError
 from kernels.engine.tune import Outcome
 from kernels.gas.plan import Launch
-from kernels.gas.program import Program
+from kernels.gas.program import Program, Wanted
 from kernels.gas.schedules import launches, schedule_of_plan
 
 FEW = {
@@ -65,7 +65,7 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
     assert [how(*one) for one in asked] == before
 
     c = registry.collections["viscous"]
-    assert launches.text(Program(mix, c.outputs, c.given, backend=be).plan.how) == fastest
+    assert launches.text(Program(mix, Wanted(c.outputs, c.given), backend=be).plan.how) == fastest
 
     row = launches.read(file)[0]
     assert (row.device, row.compiler, row.ns) == (be.product, be.compiler, ns) and len(row.date) == 10
@@ -75,8 +75,8 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
         organisations.tune(given, mix)  # measured anew: the row is replaced
     assert len(launches.read(file)) == len(launches.read(launches.COMMITTED)) + 1
 
-    monkeypatch.setattr(info.kernels, "get_backend", lambda name: be)
-    told = dict(info.launch_table(mix))
+    monkeypatch.setattr(tables_in_use.kernels, "get_backend", lambda name: be)
+    told = dict(tables_in_use.launch_table(mix))
 
     assert str(file) in told["launches"] and "FRAME_LAUNCHES" in told["launches"]
     assert told["  viscous"].startswith(f"line 2, of {ns} species: threads=") and "line 2," not in told["  thermal"]
@@ -178,12 +178,12 @@ def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch
 
     for name, hold in (("react_volume", react), ("kinetics", rates)):
         c = registry.collections[name]
-        plan = Program(mixture, c.outputs, c.given, backend=there).plan
+        plan = Program(mixture, Wanted(c.outputs, c.given), backend=there).plan
         assert plan.launch.hold == hold and schedule_of_plan(plan).shape(plan).shared <= there.shared_memory, (
             name,
             plan.launch,
         )
-        asked = Program(mixture, c.outputs, c.given, backend=there, how=Launch(256, "reload")).plan
+        asked = Program(mixture, Wanted(c.outputs, c.given), backend=there, how=Launch(256, "reload")).plan
         assert asked.launch == Launch(256, "reload")
 
     rows = launches.read(launches.COMMITTED)

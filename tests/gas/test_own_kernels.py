@@ -15,7 +15,7 @@ from test_cache import counted  # noqa: F401
 from test_interop import told
 
 import kernels
-from kernels import ArgumentError, Mixture, NoSpecies, Program, StateError
+from kernels import ArgumentError, Mixture, NoSpecies, Program, StateError, Wanted
 from kernels.engine.backend import cuda
 from kernels.engine.errors import CompileError
 
@@ -133,7 +133,7 @@ def test_a_bound_program_follows(be, viscosity, precision):  # noqa: F811
     """Also what is recorded (a graph on a GPU). The constants of a second program stay its own."""
     kernels.load_declarations(viscosity)
     kernels.set_constant("weight", [1.0, 2.0, 4.0])
-    program = Program(Mixture(NoSpecies(1)), kernels=["viscosity"], backend=be, precision=precision)
+    program = Program(Mixture(NoSpecies(1)), Wanted(kernels=["viscosity"]), backend=be, precision=precision)
     views = {name: be.empty(be.pad(4), program.dtype) for name in ("T", "mu")}
     views["T"][...] = 300.0
     work = program.bind(views)
@@ -197,7 +197,7 @@ def test_names_that_are_none_in_cpp(name):
 
 def message(name, backend=CPU, ns=3) -> str:
     with pytest.raises(CompileError) as error:
-        Program(Mixture(NoSpecies(ns)), kernels=[name], backend=backend)
+        Program(Mixture(NoSpecies(ns)), Wanted(kernels=[name]), backend=backend)
     return str(error.value).split("\n")[0]
 
 
@@ -253,7 +253,7 @@ def test_one_of_many_values_is_forgotten(be, tmp_path, ns):  # noqa: F811
     declared = "quantity('q', '1', 'test', per='ns*ns')\n"
     declared += f"point_kernel('many', header='own.h', reads='T', writes='q mu', {ABOUT})\n"
     own(tmp_path, "many", body, declared, head="#pragma once\n{:.0}")
-    program = Program(Mixture(NoSpecies(ns)), kernels=["many"], backend=be)
+    program = Program(Mixture(NoSpecies(ns)), Wanted(kernels=["many"]), backend=be)
     views = {name: be.empty((program.plan.rows(name), be.pad(3))) for name in program.plan.arguments}
     views["T"][...], views["q"][...] = 2.0, 7.0
     program.bind(views)(3)
@@ -306,7 +306,7 @@ def test_one_species(be, tmp_path):  # noqa: F811
     declared = f"point_kernel('alone', header='own.h', reads='Y', writes='W X', {ABOUT})\n"
     declared += f"point_kernel('after', header='own.h', reads='W X T', writes='mu', {ABOUT})\n"
     own(tmp_path, "alone", body + after, declared, head="#pragma once\n{:.0}")
-    program = Program(Mixture(NoSpecies(1)), kernels=["alone", "after"], outputs=["mu", "X"], backend=be)
+    program = Program(Mixture(NoSpecies(1)), Wanted(kernels=["alone", "after"], outputs=["mu", "X"]), backend=be)
     views = {name: be.empty(be.pad(3)) for name in program.plan.arguments}
     views["Y"][...], views["T"][...] = 1.0, 7.0
     program.bind(views)(3)
@@ -323,7 +323,7 @@ def test_an_output_that_nobody_takes(be, tmp_path):  # noqa: F811
     declared = f"point_kernel('taken', header='own.h', reads='T', writes='X', {ABOUT})\n"
     declared += f"point_kernel('lost', header='own.h', reads='T', writes='X mu', {ABOUT})\n"
     own(tmp_path, "taken", body, declared, head="#pragma once\n{:.0}")
-    program = Program(Mixture(NoSpecies(2)), kernels=["taken", "lost"], backend=be)
+    program = Program(Mixture(NoSpecies(2)), Wanted(kernels=["taken", "lost"]), backend=be)
     views = {name: be.empty((program.plan.rows(name), be.pad(3))) for name in program.plan.arguments}
     views["T"][...] = 3.0
     program.bind(views)(3)
@@ -419,7 +419,7 @@ def test_a_change_of_any_included_file_is_seen(tmp_path, include, monkeypatch):
 
     if "NAMED" in include:
         with pytest.raises(CompileError, match="'#include NAMED': NVRTC does not tell which file it reads"):
-            Program(Mixture(NoSpecies(1)), kernels=["reading"], backend=SM_90)
+            Program(Mixture(NoSpecies(1)), Wanted(kernels=["reading"]), backend=SM_90)
 
 
 @pytest.mark.parametrize("header", ["own.h", "pack.h", "math.h", "engine/numbers/platform.h"])
@@ -431,7 +431,7 @@ def test_headers_of_equal_names_do_not_clash(tmp_path, header, be):  # noqa: F81
         )
         own(tmp_path / name, name, body, declared.format(name, reads, writes), "#pragma once\n{:.0}", header)
 
-    program = Program(Mixture(NoSpecies(1)), kernels=["first_own", "second_own"], backend=be)
+    program = Program(Mixture(NoSpecies(1)), Wanted(kernels=["first_own", "second_own"]), backend=be)
     views = {name: be.empty(be.pad(4)) for name in ("T", "mu", "lam")}
     views["T"][...] = 16.0
     program.bind(views)(4)
@@ -619,7 +619,7 @@ def test_every_function_on_the_other_number_types(tmp_path, precision):
 @pytest.mark.parametrize("precision", ["double", "mixed", "single"])
 def test_every_function_of_the_page_compiles_for_a_gpu(tmp_path, precision):
     every_function(tmp_path, 1)
-    Program(Mixture(NoSpecies(len(MEANT))), kernels=["functions"], backend=SM_90, precision=precision)
+    Program(Mixture(NoSpecies(len(MEANT))), Wanted(kernels=["functions"]), backend=SM_90, precision=precision)
 
 
 WRONG_HEAD = """#pragma once
@@ -642,8 +642,8 @@ def test_what_does_not_compile_and_what_to_write_instead(tmp_path, number):
     assert re.match(r"kernel 'page_wrong' \(own.h, line 5\): .*Likely: ", message("page_wrong"))
 
     own(tmp_path / "right", "right", f"    {right}\n}}\n", declared("right"), head=WRONG_HEAD)
-    Program(Mixture(NoSpecies(3)), kernels=["page_right"], backend=CPU)
-    Program(Mixture(NoSpecies(3)), kernels=["page_right"], backend=SM_90)
+    Program(Mixture(NoSpecies(3)), Wanted(kernels=["page_right"]), backend=CPU)
+    Program(Mixture(NoSpecies(3)), Wanted(kernels=["page_right"]), backend=SM_90)
 
 
 def test_the_pages_example(tmp_path, monkeypatch):
@@ -655,7 +655,7 @@ def test_the_pages_example(tmp_path, monkeypatch):
     kernels.set_constant("weight", [1.0, 2.0, 3.0])
     mix, Y = Mixture(NoSpecies(3)), np.array([0.5, 0.25, 0.25])
     for backend in (CPU, SM_90):
-        program = Program(mix, kernels=["shares"], backend=backend)
+        program = Program(mix, Wanted(kernels=["shares"]), backend=backend)
     got = mix.kernel("shares")(backend="cpu", T=600.0, Y=Y)
     mu = 2.0 * (600.0 / 273.15) ** 0.7
 

@@ -11,7 +11,7 @@ from device_for_tests import be, is_gpu  # noqa: F401
 from frame.tools.bench import phases as bench
 from kernels import registry
 from kernels.gas.plan import Launch
-from kernels.gas.program import Program
+from kernels.gas.program import Program, Wanted
 from kernels.gas.schedules import sorted as sorted_points
 
 WAYS = ("T p", "e rho", "h p", "s p", "rho T")
@@ -85,7 +85,7 @@ def test_a_launch_for_many_species(be):
     q = known(n)
     how = Launch(128, "shared", 4, 2, "units", "shared")
     program = Program(
-        bench.Gas(2).mixture(), ["vol", *START, "phases_status"], ["T", "p", "Y", *START], backend=be, how=how
+        bench.Gas(2).mixture(), Wanted(["vol", *START, "phases_status"], ["T", "p", "Y", *START]), backend=be, how=how
     )
     carried = {name: np.zeros((program.plan.rows(name), n)) for name in START}
     for _ in range(2):

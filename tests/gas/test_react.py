@@ -17,7 +17,7 @@ from frame.tools.validate import delays
 from kernels import Mixture, set_constant
 from kernels.engine.errors import ArgumentError
 from kernels.engine.registry import declared
-from kernels.gas.program import Program
+from kernels.gas.program import Program, Wanted
 from kernels.gas.reactors import elimination
 from kernels.gas.schedules import launches
 
@@ -382,7 +382,7 @@ def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     here = mix.react(T, p, Y, dt, kind={"cv": "volume", "cp": "pressure"}[kind], backend="cpu")
     outputs, given = ("T", "p", "Y", *names.values()), {"T": T, "p": p, "Y": Y, f"dt_{kind}": dt}
     how = launches.Launch(threads=64, hold="lanes", pairs=3, constants="shared")
-    program = Program(mix, outputs=outputs, given=tuple(given), backend=be, how=how)
+    program = Program(mix, Wanted(outputs, tuple(given)), backend=be, how=how)
     many = np.random.default_rng(3).integers(5, size=20_000 if is_gpu(be) else 9)
     arrays = bound(be, program, many.size, {name: value[..., many] for name, value in given.items()})
     program.bind(arrays)(many.size)
@@ -416,7 +416,7 @@ def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
         own = {key: state[key] for key in given}
         wanted = mix.properties(name, **own)[name].reshape(mix.ns + 1, -1, 5)[..., many]  # rows of it
         how = launches.Launch(threads=64, hold="lanes", pairs=3, constants="shared")
-        program = Program(mix, outputs=(name,), given=given, backend=be, how=how)
+        program = Program(mix, Wanted((name,), given), backend=be, how=how)
         arrays = bound(be, program, many.size, {key: x[..., many] for key, x in own.items()})
         program.bind(arrays)(many.size)
         got = be.to_host(arrays[name])[:, : many.size].reshape(wanted.shape)

@@ -13,7 +13,7 @@ from kernels import Mixture
 from kernels.engine.backend.base import Rows
 from kernels.gas import program as programs
 from kernels.gas.plan import Launch
-from kernels.gas.program import Program
+from kernels.gas.program import Program, Wanted
 
 CASES = {  # outputs, precision, launch
     "registers": ("rho h c rho_Y", "double", None),
@@ -69,7 +69,7 @@ def test_rows_that_lie_anywhere(be, case, box):
     outputs, precision, how = CASES[case]
     n = 6000 if is_gpu(be) else 300
     given = {name: states(10, n)[name] for name in "TpY"}
-    program = Program(mixture(10), outputs.split(), tuple(given), backend=be, precision=precision, how=how)
+    program = Program(mixture(10), Wanted(outputs.split(), tuple(given)), backend=be, precision=precision, how=how)
     check(be, program, given, n // 4, box)
 
 
@@ -80,7 +80,7 @@ def test_points_that_are_sorted(be):
     given = phases.states(gas, n, "random")
     given |= {"ln_kappa": np.zeros((2, n)), "eta": np.zeros(n)}
     outputs = ("rho", "beta", "Y_l", "ln_kappa", "eta")
-    program = Program(gas.mixture(), outputs, tuple(given), backend=be)
+    program = Program(gas.mixture(), Wanted(outputs, tuple(given)), backend=be)
     assert program.schedule.name == "sorted"
     check(be, program, given, n)
 
@@ -93,13 +93,13 @@ def test_reactors(be, how):
     Y = np.random.default_rng(0).dirichlet(np.ones(mix.ns), n).T
     given = {"T": np.linspace(900, 1800, n), "p": np.full(n, 1e5), "Y": Y, "dt_cv": np.full(n, 1e-7)}
     outputs = ("T", "p", "Y", "status_cv", "steps_cv")
-    program = Program(mix, outputs, tuple(given), backend=be, how=RATES[how])
+    program = Program(mix, Wanted(outputs, tuple(given)), backend=be, how=RATES[how])
     assert program.schedule.name == how
     check(be, program, given, n)
 
 
 def test_addresses_of_many_rows_fit_no_record(be, monkeypatch):
-    program = Program(mixture(2), ["rho"], ("T", "p", "Y"), backend=be)
+    program = Program(mixture(2), Wanted(["rho"], ("T", "p", "Y")), backend=be)
     memory = be.from_host(np.zeros(100))
     anywhere = Rows.apart([be.address(memory) + 8 * k * k for k in range(3)], 1, program.dtype)
     assert program.takes_apart([anywhere])

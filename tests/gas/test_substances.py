@@ -8,7 +8,7 @@ import pytest
 from mixtures_for_tests import ROOT, changed, species_set
 from ruamel.yaml import YAML
 
-from frame.tools import cli, info
+from frame.tools import cli, mixture_report
 from kernels import Mixture, MixtureError
 from kernels.engine.errors import ArgumentError
 from kernels.gas.fits import critical_points
@@ -147,7 +147,7 @@ def test_ions_are_estimated_from_their_transport_data_only():
     ion = {"N": 2, "E": -1}
     with pytest.raises(critical.Unusable, match="an ion; there are no transport data"):
         critical.filled("file", "N2+", ion)
-    values, origin = critical.filled("file", "N2+", ion, 3.6e-10, 97.5)
+    values, origin = critical.filled("file", "N2+", ion, critical.Clues(3.6e-10, 97.5))
     assert values["Tc"] == pytest.approx(1.2593 * 97.5) and "an ion" in origin["Tc"]
 
 
@@ -289,12 +289,12 @@ def test_choices_through_a_file_and_the_command(tmp_path, capsys):
     with pytest.warns(UserWarning, match="properties of 1 of 2 species are estimated, .*: FUEL.") as caught:
         mix = Mixture.from_yaml(path, critical="fill")
     assert len(caught) == 1 and 'critical={"NAME": "CAS number"}' in str(caught[0].message)
-    assert list(mix.species.estimated()) == ["FUEL"] and "the name tells no substance" in info.report(mix)
-    assert "16, 22, 11 %" in mix.species.estimated()["FUEL"] and "half of 463 substances" in info.report(mix)
+    assert list(mix.species.estimated()) == ["FUEL"] and "the name tells no substance" in mixture_report.report(mix)
+    assert "16, 22, 11 %" in mix.species.estimated()["FUEL"] and "half of 463 substances" in mixture_report.report(mix)
 
     mix = Mixture.from_yaml(path, critical={"FUEL": "64-17-5"})
     assert mix.options["critical"] == "fill" and "ethanol (64-17-5)" in mix.species.origin["FUEL"]["Tc"]
-    assert "ethanol (64-17-5), HEOS" in info.report(mix)
+    assert "ethanol (64-17-5), HEOS" in mixture_report.report(mix)
 
     path.write_text(FUEL.replace("FUEL, composition", "FUEL, real-gas: {substance: 115-10-6}, composition"))
     assert "dimethyl ether" in Mixture.from_yaml(path, critical="fill").species.origin["FUEL"]["Tc"]

@@ -36,16 +36,6 @@ def is_stand_in(be):
     return getattr(be.arrays, "__version__", "") == "stand-in"
 
 
-def on(be, left=False, /, **arrays):
-    """The same arrays where the backend works. left: with their first index the fastest."""
-    there = {}
-    for name, array in arrays.items():
-        flat = np.ascontiguousarray(array.T if left else array)
-        copy = be.from_host(flat, flat.dtype)
-        there[name] = copy.T if left else copy
-    return there
-
-
 def kernel(name, over, header=HEADER, **more):
     return team_kernel(name, over, header=header, **more)
 

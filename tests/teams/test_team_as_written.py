@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel, on
+from team_cases import kernel
 
 from kernels import League, MDRange, Range, Sizes, get_backend
 
@@ -39,7 +39,7 @@ def test_the_place_of_the_least_of_four_indices(be, order, mark):
         v = rng.integers(-(10**6), 10**6, shape)
         if v.size > 9:
             v.ravel()[[3, 8]] = v.min() - 1
-        arrays = on(be, v=v if mark else v.astype(float))
+        arrays = be.placed(v=v if mark else v.astype(float))
         got = LEAST[order, mark].run(arrays, be, quick=True)
         assert got["sum"] == v.sum()
         assert got["least_at"] == (v.argmin() if v.size else -1)
@@ -93,7 +93,7 @@ def test_whole_numbers_in_formulas(be, n2):
     rng, i = np.random.default_rng(n), np.arange(n)
     k, x, A = rng.integers(-9, 9, n).astype(np.int32), rng.integers(0, 9, n) * 1.0, rng.integers(0, 9, (n1, n2)) * 1.0
     whole = {name: np.zeros(n, np.int64) for name in ("turns", "quotient", "rest", "bits")}
-    arrays = on(be, k=k.copy(), x=x.copy(), A=A, **whole)
+    arrays = be.placed(k=k.copy(), x=x.copy(), A=A, **whole)
     got = FORMULAS.run(arrays, be, quick=True)
 
     found = {name: be.to_host(array) for name, array in arrays.items()}
@@ -122,7 +122,7 @@ def test_targets_of_four_bytes_and_of_one(be, team, vector):
     """`int`, `float` and `bool` variables, with the neutral elements of their own types."""
     for n in (1, 5, 101):
         k = np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
-        arrays = on(be, k=k, x=k * 10.0, out=np.zeros((3, 10), np.int64), told=np.zeros(team, np.int64))
+        arrays = be.placed(k=k, x=k * 10.0, out=np.zeros((3, 10), np.int64), told=np.zeros(team, np.int64))
         SMALL.run(arrays, be, Sizes(team, vector), quick=True)
         most, least = k.max(), k.min()
         bits = np.bitwise_or.reduce(k)
@@ -144,7 +144,7 @@ TURNED = written(
 def test_a_variable_has_the_value_from_before(be):
     n = 21
     x, y, k = np.arange(n) + 1.0, np.arange(n) + 100.0, np.arange(n, dtype=np.int32)
-    arrays = on(be, x=x.copy(), y=y.copy(), z=np.zeros(n), k=k.copy(), before=np.zeros(n, np.int64))
+    arrays = be.placed(x=x.copy(), y=y.copy(), z=np.zeros(n), k=k.copy(), before=np.zeros(n, np.int64))
     SWAPPED.run(arrays, be, quick=True)
     for name, wanted in dict(x=y, y=x, z=y, k=k + 1, before=k).items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), wanted, err_msg=name)
@@ -156,7 +156,7 @@ def test_a_variable_has_the_value_of_scratch_from_before(be, check):
     if check and be.style != "packs":
         pytest.skip("check mode is for a CPU")
     x = np.arange(16) + 1.0
-    arrays = on(be, x=x.copy(), y=np.zeros(16), z=np.zeros(16))
+    arrays = be.placed(x=x.copy(), y=np.zeros(16), z=np.zeros(16))
     TURNED.run(arrays, be, check=check, quick=True)
     for name, wanted in dict(y=np.roll(x, -1) + 0.5, z=np.full(16, -1.0), x=(x + 1) / 2).items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), wanted, err_msg=name)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel, on
+from team_cases import JOINS, kernel
 
 from kernels import Range, get_backend
 
@@ -23,7 +23,7 @@ def test_every_atomic(be):
     start[[2, 3]] = 1, 2.0**20  # 20 factors of 2
     start[18] = 2**20 - 1
     types = {"real": np.float64, "narrow": np.float32, "whole": np.int64, "integer": np.int32}
-    arrays = on(be, **{name: start.astype(dtype) for name, dtype in types.items()}, packed=np.zeros(n))
+    arrays = be.placed(**{name: start.astype(dtype) for name, dtype in types.items()}, packed=np.zeros(n))
     ALL.run(arrays, be, quick=True)
 
     wanted = np.zeros(24)
@@ -58,7 +58,7 @@ def test_scattered_sums(be, threads):
     backend = get_backend("cpu", threads=threads) if be.style == "packs" else be
     rng, n, bins = np.random.default_rng(6), 5000, 13
     bin_, v = rng.integers(0, bins, n).astype(np.int32), rng.integers(-9, 9, n).astype(float)
-    arrays = on(backend, bin=bin_, v=v, count=np.arange(bins), weight=np.zeros((2, bins)), own=np.zeros(n))
+    arrays = backend.placed(bin=bin_, v=v, count=np.arange(bins), weight=np.zeros((2, bins)), own=np.zeros(n))
     arrays["weight"] = arrays["weight"].T
     run = SCATTERED.bind(arrays, backend, quick=True)
     run()

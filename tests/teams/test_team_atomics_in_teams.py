@@ -5,7 +5,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel, on
+from team_cases import kernel
 
 from kernels import League, Sizes, get_backend
 
@@ -76,7 +76,7 @@ def test_counts_on_a_cpu(where, threads):
 @pytest.mark.parametrize("where", ["scratch", "scatter"])
 def test_counts(be, where):
     v = np.random.default_rng(3).integers(0, BINS, (E, N))
-    arrays = on(be, v=v, counts=np.zeros(BINS, np.int64))
+    arrays = be.placed(v=v, counts=np.zeros(BINS, np.int64))
     SHARED[where].run(arrays, be, quick=True)
     np.testing.assert_array_equal(be.to_host(arrays["counts"]), np.bincount(v.ravel(), minlength=BINS))
 
@@ -84,7 +84,7 @@ def test_counts(be, where):
 def test_operations_in_scratch(be):
     """Against the same in Python; a power of 1.5 and one of 2 are exact."""
     n = 20
-    arrays = on(be, real=np.full((E, 4), np.nan), whole=np.full((E, 4), -1), told=np.full((E, 5), -1))
+    arrays = be.placed(real=np.full((E, 4), np.nan), whole=np.full((E, 4), -1), told=np.full((E, 5), -1))
     OPERATIONS.run(arrays, be, n=n, quick=True)
     modulo = 1
     for _ in range(n):
@@ -99,7 +99,7 @@ def test_operations_in_scratch(be):
 @pytest.mark.parametrize("body", EACH)
 def test_what_each_member_does_is_done_by_all(be, body):
     """The same numbers as on a device, though the size is open."""
-    arrays = on(be, counts=np.zeros(BINS, np.int64), v=np.ones((E, N), np.int64))
+    arrays = be.placed(counts=np.zeros(BINS, np.int64), v=np.ones((E, N), np.int64))
     run = BY_EACH[body].bind(arrays, be, quick=True)
     run()
     assert be.to_host(arrays["counts"])[0] == E * EACH[body]

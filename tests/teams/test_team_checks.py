@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel, on
+from team_cases import JOINS, kernel
 
 from kernels import ArgumentError, BackendError, League, MDRange, Range
 
@@ -63,7 +63,7 @@ def test_the_place_is_that_of_the_body():
 
 def test_arrays_of_a_device(be):
     """`check` runs the body on a CPU, on copies; binding for a device with check=True says so."""
-    arrays = on(be, v=np.ones(9), out=np.zeros(9))
+    arrays = be.placed(v=np.ones(9), out=np.zeros(9))
     with pytest.raises(BackendError, match=r"joins.h:\d+: index 9 of 'v' is beyond its extent"):
         TOO_FAR.check(arrays, quick=True)
     JUST_RIGHT.check(arrays, quick=True)

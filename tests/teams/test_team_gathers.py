@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel, on
+from team_cases import kernel
 
 from kernels import BackendError, League, Range
 
@@ -56,7 +56,7 @@ def permuted(n, kind, first=0):
 def test_gathers_by_a_permutation(be, kind, first, n):
     """Lanes beyond the last one read nothing: with indices from 1 they would be at -1."""
     given = permuted(n, kind, first)
-    arrays = on(be, **given)
+    arrays = be.placed(**given)
     GATHERED[kind].bind(arrays, be, quick=True, first=first)()
 
     got, k, i = {name: be.to_host(a) for name, a in arrays.items()}, given["k"] - first, np.arange(n)
@@ -70,7 +70,7 @@ def test_gathers_by_a_permutation(be, kind, first, n):
 def test_an_index_that_stands_there_twice(be, n):
     rng = np.random.default_rng(n)
     k, w = rng.integers(0, 3, n), rng.integers(1, 9, n).astype(float)
-    arrays = on(be, k=k, w=w, count=np.zeros(3, np.int64), sums=np.zeros(3))
+    arrays = be.placed(k=k, w=w, count=np.zeros(3, np.int64), sums=np.zeros(3))
     TALLIED.bind(arrays, be, quick=True)()
 
     np.testing.assert_array_equal(be.to_host(arrays["count"]), 3 * np.bincount(k, minlength=3))
@@ -88,7 +88,7 @@ def test_sparse_matrices(be, N):
     np.add.at(dense, (np.repeat(np.arange(N), np.diff(rows)), columns), values)
 
     for k, more in ((SPARSE, {}), (SPARSE_ROWS, {"share": 4})):
-        arrays = on(be, rows=rows, columns=columns, values=values, x=x, y=np.full(N, np.nan))
+        arrays = be.placed(rows=rows, columns=columns, values=values, x=x, y=np.full(N, np.nan))
         run = k.bind(arrays, be, quick=True, **more)
         run()
         np.testing.assert_array_equal(be.to_host(arrays["y"]), dense @ x)

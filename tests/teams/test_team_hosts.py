@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 from hosts import BUILD, ROOT, compiled, library, run
-from team_cases import HOST_KERNEL, on
+from team_cases import HOST_KERNEL
 from test_interop import told
 
 import kernels
@@ -177,7 +177,7 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
         host["x"] *= -1
         again()
 
-    there = on(be, True, **host)
+    there = be.placed(**host)
     there["y"][...] = 0
     teams.bind(rows, fields(there, lambda a: be.address(a)), state)()
     be.synchronize()

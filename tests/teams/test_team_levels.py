@@ -4,7 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
-from team_cases import ASTRAY, ATOMICS, EPS, FLAT, LEVELS, NEAR, ONE_WRITES, PARTS, POOL, TEAMS, kernel, on, on_stand_in
+from team_cases import ASTRAY, ATOMICS, EPS, FLAT, LEVELS, NEAR, ONE_WRITES, PARTS, POOL, TEAMS, kernel, on_stand_in
 
 import kernels
 from kernels import ArgumentError, Range, UniqueToken, get_backend
@@ -14,7 +14,7 @@ from kernels import ArgumentError, Range, UniqueToken, get_backend
 def test_parts_of_a_team_wait_for_themselves(be, body, parts):
     """Of two warps, of one; each part goes its own number of turns, so that no barrier of the whole team would do."""
     v = np.arange(77.0)
-    arrays = on(be, v=v, out=np.full((parts, 77), np.nan))
+    arrays = be.placed(v=v, out=np.full((parts, 77), np.nan))
     PARTS[body].run(arrays, be, quick=True)
     wanted = np.roll(v, -1) + np.arange(parts)[:, None]
     np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted)
@@ -23,15 +23,15 @@ def test_parts_of_a_team_wait_for_themselves(be, body, parts):
 def test_a_missing_barrier_of_a_part_is_found(programs):
     """On the stand-in: what a warp beside has not yet written is NaN."""
     with on_stand_in(programs) as stand_in:
-        arrays = on(stand_in, v=np.arange(77.0), out=np.full((2, 77), np.nan))
+        arrays = stand_in.placed(v=np.arange(77.0), out=np.full((2, 77), np.nan))
         PARTS["parts_without"].run(arrays, stand_in, quick=True)
         assert np.isnan(arrays["out"]).any()
 
 
 def levels_of(be, k, v):
     E, n = v.shape
-    arrays = on(be, v=v, out=np.full((E, 5), np.nan, v.dtype), prefix=np.full((E, n), np.nan, v.dtype))
-    arrays |= on(be, twice=np.full((E, n), np.nan, v.dtype))
+    arrays = be.placed(v=v, out=np.full((E, 5), np.nan, v.dtype), prefix=np.full((E, n), np.nan, v.dtype))
+    arrays |= be.placed(twice=np.full((E, n), np.nan, v.dtype))
     run = k.bind(arrays, be, quick=True)
     run()
 
@@ -60,13 +60,13 @@ def test_a_league_of_none(be):
     """And a range of none: sums are 0."""
     _, got = levels_of(be, LEVELS[3], np.zeros((0, 5)))
     assert got["total"] == 0 == got["squares"]
-    assert FLAT.run(on(be, v=np.zeros(0)), be, factor=2.0, quick=True) == {"total": 0}
+    assert FLAT.run(be.placed(v=np.zeros(0)), be, factor=2.0, quick=True) == {"total": 0}
 
 
 def test_single_precision(be):
     """Whole numbers below 2^24."""
     A, B = (np.random.default_rng(3).integers(-50, 50, s).astype(np.float32) for s in ((3, 5, 37), (3, 37)))
-    arrays = on(be, A=A, B=B, result=np.full((3, 5), np.nan, np.float32))
+    arrays = be.placed(A=A, B=B, result=np.full((3, 5), np.nan, np.float32))
     run = importlib.import_module("scratch").SCRATCH_FIELD.bind(arrays, be, quick=True)
     run()
     wanted = np.einsum("eqi,ei->eq", A, B)
@@ -95,7 +95,7 @@ def test_sums_have_the_same_bits_every_time(be):
 
 def test_atomics(be):
     n = 1000
-    arrays = on(be, real=np.zeros(3), whole=np.zeros(4, np.int64), taken=np.zeros(n, np.int64), bins=np.zeros(n))
+    arrays = be.placed(real=np.zeros(3), whole=np.zeros(4, np.int64), taken=np.zeros(n, np.int64), bins=np.zeros(n))
     ATOMICS.run(arrays, be, quick=True)
     got = {name: be.to_host(a) for name, a in arrays.items()}
 
@@ -107,7 +107,7 @@ def test_atomics(be):
 
 def test_timers_have_the_name_of_the_kernel(be):
     """As of every other kernel. Items are teams, indices or tiles."""
-    arrays = on(be, v=np.arange(40.0))
+    arrays = be.placed(v=np.arange(40.0))
     with kernels.timed() as times:
         run = FLAT.bind(arrays, be, quick=True, factor=2.0)
         run()
@@ -119,7 +119,7 @@ def test_timers_have_the_name_of_the_kernel(be):
 
 def test_the_pool_of_a_launch(be):
     """Its size follows from what can be held at once; ids are below it, and all are free at the end."""
-    arrays = on(be, id=np.full(5000, -1))
+    arrays = be.placed(id=np.full(5000, -1))
     run = POOL.bind(arrays, be, quick=True)
     run()
     ids, pool = be.to_host(arrays["id"]), run.tokens["ids"]
@@ -131,7 +131,7 @@ def test_the_pool_of_a_launch(be):
 
 def test_a_number_follows_its_constant(be, registry):
     kernels.constant("factor", "1", "of a test")
-    bound = lambda: FLAT.bind(on(be, v=np.arange(10.0)), be, quick=True)
+    bound = lambda: FLAT.bind(be.placed(v=np.arange(10.0)), be, quick=True)
     with pytest.raises(kernels.StateError, match="reads the constant 'factor'"):
         bound()
 
@@ -155,11 +155,11 @@ def test_a_token_of_another_backend():
 @pytest.mark.parametrize("name, fits", [("narrow", 29056), ("with", 28992)])
 def test_level_0_is_full(be, name, fits):
     """227 KiB; a team of several warps has 512 bytes for its sums among them."""
-    arrays = on(be, v=np.arange(fits, dtype=float), out=np.zeros(fits))
+    arrays = be.placed(v=np.arange(fits, dtype=float), out=np.zeros(fits))
     NEAR[name].run(arrays, be, quick=True)
     np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(np.arange(fits), -1))
 
-    more = on(be, v=np.zeros(fits + 1), out=np.zeros(fits + 1))
+    more = be.placed(v=np.zeros(fits + 1), out=np.zeros(fits + 1))
     with pytest.raises(ArgumentError, match=r"scratch of level 0 is \d+ bytes a team.*wanted 232448 .227 KiB."):
         NEAR[name].bind(more, be, quick=True)
 
@@ -171,7 +171,7 @@ def test_a_missing_barrier_is_found(stand_in):
     """What is read before it is written is NaN; with the barrier nothing is."""
     v = np.arange(200.0)
     for name, k in NEAR.items():
-        arrays = on(stand_in, v=v, out=np.zeros(200))
+        arrays = stand_in.placed(v=v, out=np.zeros(200))
         k.run(arrays, stand_in, quick=True)
         out = stand_in.to_host(arrays["out"])
 
@@ -182,14 +182,14 @@ def test_a_missing_barrier_is_found(stand_in):
 
 def test_a_missing_barrier_behind_the_first_thread_is_found(stand_in):
     """Its threads begin with the last one in every other block."""
-    arrays = on(stand_in, out=np.zeros((2, 64)))
+    arrays = stand_in.placed(out=np.zeros((2, 64)))
     ONE_WRITES.run(arrays, stand_in, quick=True)
     assert np.isnan(stand_in.to_host(arrays["out"])).any()
 
 
 def test_a_barrier_that_some_do_not_reach_is_found(stand_in):
     with pytest.raises(AssertionError, match="run_astray: threads wait at a barrier that others"):
-        ASTRAY.run(on(stand_in, out=np.zeros(1)), stand_in, quick=True)
+        ASTRAY.run(stand_in.placed(out=np.zeros(1)), stand_in, quick=True)
 
 
 def test_a_missing_barrier_in_exercise_9(stand_in):
@@ -204,10 +204,10 @@ def test_a_token_of_all_kernels(be):
         kernel(f"pool_{name}", tokens={"ids": text}, **more)
         for name, text in (("one", "shared 70000"), ("two", "shared 7*10000"), ("three", "shared 8"))
     ]
-    runs = [k.bind(on(be, id=np.zeros(50, np.int64)), be, quick=True) for k in (one, two)]
+    runs = [k.bind(be.placed(id=np.zeros(50, np.int64)), be, quick=True) for k in (one, two)]
     assert runs[0].tokens["ids"] is runs[1].tokens["ids"]
     for run in runs:
         run()
     assert runs[0].tokens["ids"].held == 0
     with pytest.raises(ArgumentError, match="the shared token 'ids' has 8 ids here, 70000 in another kernel"):
-        three.bind(on(be, id=np.zeros(50, np.int64)), be, quick=True)
+        three.bind(be.placed(id=np.zeros(50, np.int64)), be, quick=True)

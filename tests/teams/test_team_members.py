@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 from hosts import ROOT
-from team_cases import ASTRAY, HEADER, JOINS, NEAR, ONE_WRITES, kernel, on
+from team_cases import ASTRAY, HEADER, JOINS, NEAR, ONE_WRITES, kernel
 
 from kernels import BackendError, League, get_backend
 
@@ -31,7 +31,7 @@ def test_a_team_has_its_members(be, team):
     """Ranks, a value kept by each member from loop to loop, one that all are told, sums that each member adds."""
     E = 5
     whole = {name: np.full((E, team), -1) for name in ("rank", "kept", "told")}
-    arrays = on(be, **whole, counted=np.zeros((E, team)))
+    arrays = be.placed(**whole, counted=np.zeros((E, team)))
     run = MEMBERS[team].bind(arrays, be, quick=True)
     run()
     got = {name: np.array(be.to_host(a)) for name, a in arrays.items()}
@@ -45,7 +45,7 @@ def test_a_team_has_its_members(be, team):
 
 def test_a_team_of_1024(be):
     v = np.random.default_rng(9).integers(-99, 99, (3, 5000)).astype(float)
-    assert LARGE.run(on(be, v=v), be, quick=True) == {"total": v.sum()}
+    assert LARGE.run(be.placed(v=v), be, quick=True) == {"total": v.sum()}
 
 
 def chosen(body, **more):
@@ -60,7 +60,7 @@ WRITES = chosen("tells_and_writes", arrays="out(E)", writes="out", results="tota
 
 def test_a_cpu_chooses_one_member_where_nothing_tells(be):
     v = np.random.default_rng(4).integers(-99, 99, (6, 50)).astype(float)
-    run = CANNOT.bind(on(be, v=v), be, quick=True)
+    run = CANNOT.bind(be.placed(v=v), be, quick=True)
     run()
     assert run.value("total") == v.sum() and run.members == (1 if be.style == "packs" else 48)
 
@@ -72,7 +72,7 @@ def test_a_chosen_number_does_not_change_results(be):
         run()
         assert run.value("total") == 6 * 48 and run.members == 48
 
-    arrays = on(be, out=np.zeros(6))
+    arrays = be.placed(out=np.zeros(6))
     run = BY_SIZE.bind(arrays, be, quick=True)
     run()
     assert (be.to_host(arrays["out"]) == 48).all() and run.members == 48

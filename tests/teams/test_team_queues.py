@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, is_stand_in, kernel, on
+from team_cases import JOINS, is_stand_in, kernel
 
 from kernels import BackendError, League, Range, get_backend
 
@@ -24,7 +24,7 @@ PATIENCE = 2_000_000_000  # turns of a loop, some seconds
 
 def test_a_queue_works_in_order(be):
     """Of launches that do not commute, a hundred of each, begun behind work of the default queue."""
-    queue, arrays = be.queue(), on(be, x=np.zeros(1000))
+    queue, arrays = be.queue(), be.placed(x=np.zeros(1000))
     first, second = (IN_ORDER.bind(arrays, be, quick=True, factor=factor) for factor in (0.5, 0.25))
     arrays["x"][...] = 3.0
     wanted = 3.0
@@ -42,7 +42,7 @@ def test_kernels_of_two_queues_run_at_the_same_time(be):
     if is_stand_in(be):
         pytest.skip("the stand-in's streams work one after the other")
 
-    arrays = on(be, here=np.zeros(2, np.int64), met=np.zeros(2, np.int64))
+    arrays = be.placed(here=np.zeros(2, np.int64), met=np.zeros(2, np.int64))
     for own in (0, 1):  # loaded, and without patience
         MEETS.bind(arrays, be, quick=True, own=own, patience=0)()
     arrays["here"][...] = 0
@@ -61,7 +61,7 @@ def test_a_result_waits_for_its_queue(be):
     from test_team_reducers import GIVEN, values
 
     v, w = values(5000, 3)
-    run = GIVEN.bind(on(be, v=v, w=w), be, quick=True)
+    run = GIVEN.bind(be.placed(v=v, w=w), be, quick=True)
     run(be.queue())
     assert run.value("sum") == v.sum()
 

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from team_cases import JOINS, NEAR, is_stand_in, kernel, on
+from team_cases import JOINS, NEAR, is_stand_in, kernel
 
 from kernels import ArgumentError, MDRange, Range, Sizes, get_backend
 from kernels.teams.items import inverse_of
@@ -45,7 +45,7 @@ def test_a_range_from_first_to_below_behind(be, chunk):
     """Every index once, none outside; of none the sum is 0."""
     n = 5000
     for first, behind in ((0, n), (1, n - 1), (17, 18), (4090, 4099), (9, 9)):
-        arrays = on(be, seen=np.zeros(n, np.int64))
+        arrays = be.placed(seen=np.zeros(n, np.int64))
         run = MET.bind(arrays, be, Sizes(chunk=chunk), quick=True, first=first, behind=behind)
         run()
         wanted = np.zeros(n)
@@ -71,14 +71,14 @@ BELOW_ZERO_IN_TILES = kernel(
 def test_indices_below_zero(be):
     """A field with a halo whose first inner point has index 0."""
     n, halo = 1000, 3
-    arrays = on(be, u=np.full(n + 2 * halo, np.nan))
+    arrays = be.placed(u=np.full(n + 2 * halo, np.nan))
     run = BELOW_ZERO.bind(arrays, be, quick=True, n=n, halo=halo)
     run()
     wanted = np.arange(-halo, n + halo)
     np.testing.assert_array_equal(be.to_host(arrays["u"]), wanted)
     assert run.value("sum") == wanted.sum()
 
-    arrays = on(be, u=np.full((8, 42), np.nan))
+    arrays = be.placed(u=np.full((8, 42), np.nan))
     BELOW_ZERO_IN_TILES.bind(arrays, be, quick=True, I=5, J=40)()
     wanted = np.add.outer(100.0 * np.arange(-3, 5), np.arange(-2, 40))
     np.testing.assert_array_equal(be.to_host(arrays["u"]), wanted)
@@ -89,7 +89,7 @@ def test_indices_below_zero(be):
 def test_tiles_of_every_rank(be, rank, order):
     """Each tuple of indices once, and none outside; the second index leaves out its ends."""
     extents = (5, 7, 9, 3, 4, 11)[:rank]
-    arrays = on(be, seen=np.zeros(extents, np.int64))
+    arrays = be.placed(seen=np.zeros(extents, np.int64))
     TILED[rank, order].run(arrays, be, quick=True)
     wanted = np.ones(extents)
     if rank > 1:
@@ -165,7 +165,7 @@ def test_tiles_have_no_more_rows_than_a_core_follows():
 
 def test_a_tile_of_the_call(be):
     for tile in ((1, 32), (16, 4), None):
-        arrays = on(be, seen=np.zeros((20, 50), np.int64))
+        arrays = be.placed(seen=np.zeros((20, 50), np.int64))
         TILED[2, "right"].run(arrays, be, Sizes(tile=tile), quick=True)
         assert be.to_host(arrays["seen"])[:, 1:-1].min() == 1 == be.to_host(arrays["seen"]).max()
     with pytest.raises(ArgumentError, match=r"tile .8,. for 2 extents"):
@@ -227,7 +227,7 @@ EMPTY = kernel(
 @pytest.mark.parametrize("extents", [(0, 0), (0, 50), (5, 0)])
 def test_ranges_without_indices(be, extents):
     """A block has a thread at least, and nothing is called."""
-    run = EMPTY.bind(on(be, seen=np.zeros(extents, np.int64)), be, quick=True)
+    run = EMPTY.bind(be.placed(seen=np.zeros(extents, np.int64)), be, quick=True)
     run()
     assert min(run.tile, default=1) >= 1
 
@@ -366,8 +366,9 @@ ROWS_OF_PAIRS = {
 @pytest.mark.parametrize("shape", [(67, 5, 64), (1000, 7, 37), (70, 1, 300), (64, 300, 32), (5000, 9, 33)])
 def test_rows_of_pairs(be, mark, shape):
     """Sums of rows, in few tiles and in many; whole numbers, so that they are exact."""
-    A = np.random.default_rng(1).integers(-9, 9, shape).astype(float)
-    arrays = on(be, mark == ":left", A=A, out=np.full(shape[:2], np.nan))
+    order = "F" if mark else "C"
+    A = np.random.default_rng(1).integers(-9, 9, shape).astype(float, order)
+    arrays = be.placed(A=A, out=np.full(shape[:2], np.nan, order=order))
     assert ROWS_OF_PAIRS[mark].run(arrays, be, quick=True) == {"sum": A.sum()}
     out = be.to_host(arrays["out"].T).T if mark else be.to_host(arrays["out"])
     np.testing.assert_array_equal(out, A.sum(2))
@@ -382,19 +383,19 @@ def test_tiles_of_a_cpu_have_long_rows():
 
 def test_what_a_kernel_says_of_its_tile(be):
     """The reason names the arrays."""
-    arrays = on(be, seen=np.zeros((20, 50), np.int64))
+    arrays = be.placed(seen=np.zeros((20, 50), np.int64))
     run = TILED[2, "right"].bind(arrays, be, quick=True)
     said = (
         "no tiles, fastest index 1:J-1" if be.entry.in_blocks else f"tile {run.tile}, fastest index 1:J-1: order right"
     )
     assert run.why.startswith(said) and run.why.endswith("seen along 1:J-1")
-    assert MET.bind(on(be, seen=np.zeros(5, np.int64)), be, quick=True, first=0, behind=1).why == ""
+    assert MET.bind(be.placed(seen=np.zeros(5, np.int64)), be, quick=True, first=0, behind=1).why == ""
 
 
 def test_scratch_of_the_call(be):
     """The declared scratch may be another one at the call."""
     v = np.arange(40.0)
-    arrays = on(be, v=v, out=np.zeros(40))
+    arrays = be.placed(v=v, out=np.zeros(40))
     NEAR["with"].run(arrays, be, Sizes(scratch={"team 1": "s(2*n)"}), quick=True)
     np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(v, -1))
     with pytest.raises(ArgumentError, match="scratch is for leagues"):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel, on
+from team_cases import JOINS, kernel
 
 import kernels
 from kernels import ArgumentError, League, MDRange, Range, get_backend
@@ -107,7 +107,7 @@ def compare(got, v, w):
 @pytest.mark.quick(n=[0, 4099])
 def test_every_reducer_over_a_range(be, n):
     v, w = values(n, n)
-    compare(GIVEN.run(on(be, v=v, w=w), be, quick=True), v, w)
+    compare(GIVEN.run(be.placed(v=v, w=w), be, quick=True), v, w)
 
 
 @pytest.mark.parametrize("n", [0, 1, 67])
@@ -115,13 +115,13 @@ def test_every_reducer_over_a_range(be, n):
 def test_every_reducer_over_a_league(be, n):
     """A team gives its value once, whatever its members."""
     v, w = values(n, n)
-    compare(BY_TEAMS.run(on(be, v=v, w=w), be, quick=True), v, w)
+    compare(BY_TEAMS.run(be.placed(v=v, w=w), be, quick=True), v, w)
 
 
 def test_nan_stays(be):
     """A NaN is never lost: it is the minimum and the maximum, and its first place is found."""
     v, w = values(100, 5, nan=[41, 77])
-    got = GIVEN.run(on(be, v=v, w=w), be, quick=True)
+    got = GIVEN.run(be.placed(v=v, w=w), be, quick=True)
     for name in ("sum", "least", "most", "both", "first", "last", "ends"):
         assert np.isnan(got[name]).all(), name
     assert got["first_at"] == 41 == got["last_at"] and list(got["ends_at"]) == [41, 41]
@@ -141,7 +141,7 @@ def test_results_do_not_depend_on_threads():
 @pytest.mark.parametrize("order", ["right", "left"])
 def test_every_reducer_over_tiles(be, order):
     v, w = values(37 * 29, 3)
-    got = PAIRS[order].run(on(be, v=v.reshape(37, 29), w=w.reshape(37, 29)), be, quick=True)
+    got = PAIRS[order].run(be.placed(v=v.reshape(37, 29), w=w.reshape(37, 29)), be, quick=True)
     compare(got, v, w)
 
 
@@ -157,7 +157,7 @@ def test_every_reducer_in_teams(be, n):
     real, whole = ([[number(row, name) for name in names] for row in rows] for names in (REAL, WHOLE))
 
     for team, k in IN_TEAMS.items():
-        arrays = on(be, v=v, w=w, real=np.full((3, 3, 11), np.nan), whole=np.full((3, 3, 11), -7))
+        arrays = be.placed(v=v, w=w, real=np.full((3, 3, 11), np.nan), whole=np.full((3, 3, 11), -7))
         run = k.bind(arrays, be, quick=True)
         run()
         for level in range(3):
@@ -176,7 +176,7 @@ def number(results, name):
 def test_a_lane_by_itself_counts_once(be):
     """Inside of each_lane a value is given for the lane at work, outside for each of them."""
     v, at = np.arange(100.0), np.random.default_rng(2).permutation(100)[::-1].copy()
-    assert PICKED.run({**on(be, v=v), **on(be, **{"from": at})}, be, quick=True) == {"sum": v.sum() + 100}
+    assert PICKED.run({**be.placed(v=v), **be.placed(**{"from": at})}, be, quick=True) == {"sum": v.sum() + 100}
 
 
 # ---- what is refused

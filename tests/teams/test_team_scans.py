@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel, on
+from team_cases import JOINS, kernel
 
 from kernels import ArgumentError, League, Scan, get_backend
 
@@ -39,7 +39,7 @@ IN_TEAMS = {
 def test_prefix_sums_of_a_launch(be, kind, n):
     """Twice: a launch leaves nothing behind for the next one."""
     v = np.random.default_rng(n).integers(-99, 99, n).astype(float if kind == "real" else np.int64)
-    arrays = on(be, v=v, before=np.zeros_like(v), with_=np.zeros_like(v))
+    arrays = be.placed(v=v, before=np.zeros_like(v), with_=np.zeros_like(v))
     arrays["with"] = arrays.pop("with_")
     run = SCANNED[kind].bind(arrays, be, quick=True)
     for _ in range(2):
@@ -51,7 +51,7 @@ def test_prefix_sums_of_a_launch(be, kind, n):
 
 def test_the_largest_so_far(be):
     v = np.random.default_rng(3).random(5000)
-    arrays = on(be, v=v, with_=np.zeros(5000))
+    arrays = be.placed(v=v, with_=np.zeros(5000))
     arrays["with"] = arrays.pop("with_")
     assert HIGHEST.run(arrays, be, quick=True) == {"most": v.max()}
     np.testing.assert_array_equal(be.to_host(arrays["with"]), np.maximum.accumulate(v))
@@ -87,7 +87,7 @@ def test_scans_in_teams(be, team):
     for n in (1, 37, 300):
         rng = np.random.default_rng(n)
         k, v = rng.integers(-(2**40), 2**40, (3, n)), rng.random((3, n))
-        arrays = on(be, k=k, v=v, with_=np.zeros_like(k), highest=np.zeros_like(v), out=np.zeros((3, 3)))
+        arrays = be.placed(k=k, v=v, with_=np.zeros_like(k), highest=np.zeros_like(v), out=np.zeros((3, 3)))
         arrays["with"] = arrays.pop("with_")
         IN_TEAMS[team].run(arrays, be, quick=True)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel, on
+from team_cases import JOINS, kernel
 
 from kernels import League, Range, Scan, Sizes, get_backend
 
@@ -51,7 +51,7 @@ def test_whole_numbers_at_every_level(be, team, vector):
     """Random numbers of 40 bits: reduce and scan over members, over members and lanes, over lanes; league results."""
     for E, n in SIZES:
         w = np.random.default_rng(1000 * team + n).integers(-(2**40), 2**40, (E, n))
-        arrays = on(be, w=w, before=np.zeros_like(w), out=np.full((E, 5), -7), **{"with": np.zeros_like(w)})
+        arrays = be.placed(w=w, before=np.zeros_like(w), out=np.full((E, 5), -7), **{"with": np.zeros_like(w)})
         run = WHOLE_LEVELS.bind(arrays, be, Sizes(team, vector), quick=True)
         run()
 
@@ -74,7 +74,7 @@ def test_whole_numbers_of_a_range(be, n):
     """Sums of a range, of teams and of a scan, of numbers of 4 bytes."""
     w = np.random.default_rng(n).integers(-(2**31), 2**31, n).astype(np.int32)
     total = int(w.sum(dtype=np.int64))
-    arrays = on(be, w=w, before=np.zeros(n, np.int64))
+    arrays = be.placed(w=w, before=np.zeros(n, np.int64))
     assert COUNTED.run({"w": arrays["w"]}, be, quick=True) == {"sum": total}
     assert LEAGUE.run({"w": arrays["w"]}, be, quick=True, share=100) == {"sum": total}
     assert SCANNED.run(arrays, be, quick=True) == {"total": total}

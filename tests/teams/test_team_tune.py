@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel, on
+from team_cases import JOINS, kernel
 
 import kernels
 from kernels import ArgumentError, League, MDRange, Range, Sizes, get_backend
@@ -27,8 +27,8 @@ FLAT = kernel("tuned_flat", Range("n"), header=JOINS, body="in_order", arrays="x
 
 @pytest.mark.parametrize("layout", TILED)
 def test_tiles(be, layout):
-    seen = np.full((60, 40), 7.0)
-    arrays = on(be, layout == "left", seen=seen)
+    seen = np.full((60, 40), 7.0, order="F" if layout == "left" else "C")
+    arrays = be.placed(seen=seen)
     told = []
     found = TILED[layout].tune(arrays, be, rounds=1, told=told.append, quick=True)
     assert all(outcome.seconds is not None and outcome.error == 0 for outcome in found)

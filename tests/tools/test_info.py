@@ -10,7 +10,7 @@ import pytest
 from mixtures_for_tests import ROOT, changed, species_set
 from ruamel.yaml import YAML
 
-from frame.tools import cli, info
+from frame.tools import cli, mixture_checks, mixture_report
 from kernels import Mixture, MixtureError
 from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
@@ -49,7 +49,7 @@ def test_report(capsys):
     ):
         assert words in told, words
 
-    plain = info.report(Mixture.from_yaml(CH4_O2)).replace("note", "")
+    plain = mixture_report.report(Mixture.from_yaml(CH4_O2)).replace("note", "")
     assert "poles" not in plain and "passes through zero" not in plain
 
 
@@ -63,7 +63,7 @@ def test_report(capsys):
     ],
 )
 def test_what_happens_below_the_critical_point(options, words):
-    assert words in info.report(Mixture.from_yaml(CH4_O2, **options))
+    assert words in mixture_report.report(Mixture.from_yaml(CH4_O2, **options))
 
 
 def test_ranges_of_reactions(capsys):
@@ -81,7 +81,7 @@ def test_ranges_of_reactions(capsys):
     ):
         assert words in told, words
 
-    assert "Chebyshev," not in info.report(Mixture.from_yaml(CH4_O2))
+    assert "Chebyshev," not in mixture_report.report(Mixture.from_yaml(CH4_O2))
 
 
 def test_jumps_of_reverse_rates():
@@ -92,7 +92,7 @@ def test_jumps_of_reverse_rates():
     at = mix.names.index("OH")
     high[at, 6] += 0.01
     wrong = dataclasses.replace(species, nasa_high=high)
-    jumps = info.reverse_jumps(wrong)
+    jumps = mixture_checks.reverse_jumps(wrong)
     jump, T, _ = jumps[0]
 
     assert T == species.T_mid[at] and jump == pytest.approx(np.expm1(0.03), rel=1e-4)  # 3 OH <=> H2O + O2 + H
@@ -109,13 +109,14 @@ def test_jumps_of_reverse_rates():
             k = equations.index(equation)
             assert across["rate_r"][k] == pytest.approx(found, rel=1e-4) and abs(across["rate_f"][k]) < 1e-9
 
-    assert "reverse rates jump where polynomials of species meet: " in info.report(Mixture(wrong, equation="ideal"))
+    told = mixture_report.report(Mixture(wrong, equation="ideal"))
+    assert "reverse rates jump where polynomials of species meet: " in told
 
 
 def test_poles_are_where_viscosity_jumps():
     """On the two sides of a pole the published viscosity of a dense fluid is huge and of opposite sign."""
     mix = Mixture.from_yaml(CH4_O2, chung="published")
-    (text,) = info.poles(mix)
+    (text,) = mixture_checks.poles(mix)
     at = float(text.partition("H2/O2 at X_H2 = ")[2].partition(";")[0])
     x = at + np.array([-1e-3, -1.2e-4, 1.2e-4, 1e-3])
     X = np.zeros((10, 4))
@@ -144,7 +145,7 @@ def test_estimated_radicals_are_the_shipped_ones(tmp_path):
     )
     assert mix.species.origin["CH4"] == {} and shipped.species.origin["OH"] == {}
 
-    told = info.report(mix)
+    told = mixture_report.report(mix)
     assert "100.744*" in told and "OH: Tc, pc, omega, Vc: estimated: Tc = 1.2593 eps/k" in told
     assert "; hydroxyl has no measured critical point" in told
     assert mix.species.subset(["OH", "CH4"]).origin["OH"] == mix.species.origin["OH"]
@@ -152,7 +153,7 @@ def test_estimated_radicals_are_the_shipped_ones(tmp_path):
 
 def test_only_what_is_absent_is_filled(tmp_path):
     path = without(tmp_path, ("OH",), ["critical-pressure", "acentric-factor"])
-    data = read_cantera_yaml(path, fill=True)[0]
+    data = read_cantera_yaml(path, choices={})[0]
     s = data.names.index("OH")
 
     assert set(data.origin["OH"]) == {"pc", "omega"}
@@ -175,7 +176,7 @@ def test_a_radical_without_any_data_is_estimated(tmp_path):
     with open(tmp_path / "bare.yaml", "w") as out:
         yaml.dump(data, out)
     with pytest.warns(UserWarning, match="properties of 1 of .* species are estimated, .*: OX."):
-        species = read_cantera_yaml(tmp_path / "bare.yaml", fill=True)[0]
+        species = read_cantera_yaml(tmp_path / "bare.yaml", choices={})[0]
     words = species.estimated()["OX"]
 
     assert "a radical (odd number of electrons)" in words and "within a factor of two" in words
@@ -186,7 +187,7 @@ def test_looked_up_in_the_package_itself(tmp_path):
     pytest.importorskip("chemicals")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data = read_cantera_yaml(without(tmp_path, ("CO2", "H2O", *RADICALS)), fill=True)[0]
+        data = read_cantera_yaml(without(tmp_path, ("CO2", "H2O", *RADICALS)), choices={})[0]
 
     shipped = read_cantera_yaml(CH4_O2)[0]
     for name in ("CO2", "H2O"):
@@ -211,10 +212,10 @@ def test_suspect_constants(case):
     data = species_set(2)
     value = getattr(data, field).copy()
     value[1] *= factor
-    (line,) = [text for text in info.constant_checks(changed(data, **{field: value})) if words in text]
+    (line,) = [text for text in mixture_checks.constant_checks(changed(data, **{field: value})) if words in text]
 
     assert line.startswith("CO2: ")
-    assert info.constant_checks(data) == []
+    assert mixture_checks.constant_checks(data) == []
 
 
 @pytest.mark.filterwarnings("ignore:species data")
@@ -222,7 +223,7 @@ def test_polynomials_that_do_not_meet():
     data = species_set(2)
     high = data.nasa_high.copy()
     high[0, 0] += 5e-3
-    found = info.polynomial_checks(changed(data, nasa_high=high))
+    found = mixture_checks.polynomial_checks(changed(data, nasa_high=high))
 
     assert any(text.startswith("CH4: cp/R jumps by 0.005 ") and "1000 K" in text for text in found)
 
@@ -231,6 +232,6 @@ def test_polynomials_that_do_not_meet():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = info.polynomial_checks(changed(data, nasa_low=low))
+        found = mixture_checks.polynomial_checks(changed(data, nasa_low=low))
 
     assert any("CO2: ideal-gas cp/R falls to" in text for text in found)

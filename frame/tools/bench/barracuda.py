@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import os
 import pathlib
 import re
@@ -258,16 +259,15 @@ class Sides:
         how = self.how
         try:
             return search.search(
-                self.case.text,
-                sizes,
-                entries=self.case.entries,
-                backend=how.backend,
-                method=method,
-                seconds=how.seconds,
-                evaluations=how.evaluations + (method == "surf"),  # the model's choice is measured beside
-                batch_size=10,
-                clock=how.clock.hot if how.clock else None,
-                **marks,
+                functools.partial(Contraction, self.case.text, sizes, backend=how.backend, **marks),
+                self.case.entries,
+                search.Settings(
+                    method=method,
+                    seconds=how.seconds,
+                    evaluations=how.evaluations + (method == "surf"),  # the model's choice is measured beside
+                    batch_size=10,
+                ),
+                search.Tools(clock=how.clock.hot if how.clock else None),
             )
         except FrameError as error:
             self.told(f"{self.case.name}: {side} is left out: {str(error).splitlines()[0]}")

@@ -337,7 +337,8 @@ def in_order(body: str, layout: str, how: Conditions) -> dict:
     kernel = module("scratch").VARIANTS[body, layout]
     sizes = dict(E=max(8, int(20_000 * how.scale) // 8 * 8), Q=16, V=64)
     shapes = {a.name: [sizes[x] for x in a.extents] for a in kernel.arrays}
-    arrays = common.on(backend, layout == "left", **{name: _filled(backend, shape) for name, shape in shapes.items()})
+    filled = {name: np.array(_filled(backend, shape), order=common.ORDERS[layout]) for name, shape in shapes.items()}
+    arrays = backend.placed(**filled)
     ours = kernel.bind(arrays, backend, quick=how.quick)
     theirs = functools.partial(_twin(backend, f"order_{layout}"), *sizes.values(), *arrays.values())
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from kernels import Mixture, collections
 from kernels.gas import counting
-from kernels.gas.program import Program
+from kernels.gas.program import Program, Wanted
 from kernels.gas.species.cantera_yaml import cantera_data
 
 from ...errors import BackendError, MixtureError
@@ -209,7 +209,7 @@ def programs(case: str, mixture, how: Conditions) -> list[Row]:
     rows = []
     for name, names in chosen.items():
         outputs, given = names or (collections[name].outputs, collections[name].given)
-        program = Program(mixture, outputs, given, backend=how.backend)
+        program = Program(mixture, Wanted(outputs, given), backend=how.backend)
         ours = Launch(program, {quantity: state[quantity] for quantity in given})
         ours.work()
 

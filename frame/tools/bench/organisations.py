@@ -15,7 +15,7 @@ import numpy as np
 
 import kernels
 from kernels.engine import tune as tuning
-from kernels.gas.program import Program
+from kernels.gas.program import Program, Wanted
 from kernels.gas.schedules import BLOCK, launches
 
 from ...errors import BackendError, FrameError, closest, refuse
@@ -128,7 +128,7 @@ class _Search:
 
     def _program(self, how=None) -> Program:
         c = self.collection
-        return Program(self.mixture, c.outputs, c.given, backend=self.backend, name=c.name, how=how)
+        return Program(self.mixture, Wanted(c.outputs, c.given, name=c.name), backend=self.backend, how=how)
 
     def _state(self) -> dict:
         """The inputs. An input that no kernel makes is a velocity or a change of Q or U: random numbers."""

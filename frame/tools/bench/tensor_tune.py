@@ -7,6 +7,7 @@ kernels/contractions/table.py). A journal holds what was measured: the same comm
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import pathlib
 import time
@@ -182,7 +183,7 @@ class Tuning:
         """The search of a case, with a line of progress behind a heading."""
         line = Line()
 
-        def told(measure, candidate, outcome):
+        def report(measure, candidate, outcome):
             left = time_left(max(measure.until - time.monotonic(), 0))
             line.show(
                 f"{heading}: {measure.done} measured, best {measure.best * 1e6:.4g} us, at most {left} or "
@@ -191,20 +192,11 @@ class Tuning:
 
         try:
             return search.search(
-                case.text,
-                case.sizes,
-                case.dtype,
-                entries=case.entries,
-                backend=self.backend,
-                method=self.given.method,
-                seconds=self.given.seconds,
-                evaluations=self.given.evaluations,
-                batch_size=self.given.batch_size,
-                journal=self.journal,
-                clock=self.clock,
-                told=told,
-                case=case.name,
-                **case.options,
+                functools.partial(Contraction, case.text, case.sizes, case.dtype, backend=self.backend, **case.options),
+                case.entries,
+                search.Settings(self.given.method, self.given.seconds, self.given.evaluations, self.given.batch_size),
+                search.Tools(self.clock, self.journal, report),
+                case.name,
             )
         finally:
             line.clear()

@@ -38,8 +38,7 @@ class Product(NamedTuple):
     out: Stretch
     factors: tuple[Stretch, Stretch]
     way: fold.Way
-    number: float
-    add: bool
+    scale: fold.Scale
 
 
 class Copy(NamedTuple):
@@ -48,8 +47,7 @@ class Copy(NamedTuple):
     out: Stretch
     factor: Stretch
     moves: tuple[fold.Move, ...]
-    number: float
-    add: bool
+    scale: fold.Scale
 
 
 class End(NamedTuple):
@@ -178,19 +176,20 @@ class Library(Organisation):
         steps: list[Product | Copy] = []
         for s in p.statements:
             for place, t in enumerate(s.terms):
-                steps.append(self._step(p.dtype, arrays, s, t, s.add or place > 0))
+                scale = fold.Scale(t.number, s.add or place > 0)
+                steps.append(self._step(p.dtype, arrays, s.out, t, scale))
         return steps
 
-    def _step(self, dtype: str, arrays: _Arrays, s: Statement, t: Term, add: bool) -> Product | Copy:
-        out, *factors = (arrays.stretch(r) for r in (s.out, *t.factors))
+    def _step(self, dtype: str, arrays: _Arrays, written: Reference, t: Term, scale: fold.Scale) -> Product | Copy:
+        out, *factors = (arrays.stretch(r) for r in (written, *t.factors))
         if len(factors) == 1:
             moves = tuple(fold.Move(arrays.sizes[i], factors[0].steps[i], out.steps[i]) for i in out.steps)
-            return Copy(out, factors[0], moves, t.number, add)
+            return Copy(out, factors[0], moves, scale)
 
         folded = fold.fold(arrays.sizes, out.steps, *(f.steps for f in factors))
-        ways = [w for w in fold.ways(folded) if products.plain(self.STYLE, w, t.number, add)]
-        ways.sort(key=lambda w: library_costs.seconds(self.STYLE, dtype, w, add))
-        return Product(out, (factors[0], factors[1]), ways[min(self.rank, len(ways) - 1)], t.number, add)
+        ways = [w for w in fold.ways(folded) if products.plain(self.STYLE, w, scale)]
+        ways.sort(key=lambda w: library_costs.seconds(self.STYLE, dtype, w, scale.add))
+        return Product(out, (factors[0], factors[1]), ways[min(self.rank, len(ways) - 1)], scale)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -287,7 +286,7 @@ def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, k
     """The runs of a step. scratch: the address of the memory for its copies."""
     if isinstance(step, Copy):
         ends = addresses[step.factor.name], addresses[step.out.name]
-        return [permute.bound(backend, dtype, step.moves, *ends, step.number, step.add, keep)]
+        return [permute.bound(backend, dtype, step.moves, *ends, step.scale, keep)]
 
     way, size = step.way, np.dtype(dtype).itemsize
     arrays = [addresses[x.name] for x in (step.out, *step.factors)]
@@ -298,11 +297,11 @@ def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, k
         if way.copied[array]:
             runs.append(permute.bound(backend, dtype, way.copies[array], arrays[array], worked[array], keep=keep))
     if not way.copied[fold.OUT]:
-        return [*runs, products.bound(backend, dtype, way, worked, step.number, step.add, keep)]
+        return [*runs, products.bound(backend, dtype, way, worked, step.scale, keep)]
 
     # The output's copy is written anew, then goes to its place.
     ends = worked[fold.OUT], arrays[fold.OUT]
-    last = permute.bound(backend, dtype, _back(way), *ends, step.number, step.add, keep)
+    last = permute.bound(backend, dtype, _back(way), *ends, step.scale, keep)
     return [*runs, products.bound(backend, dtype, way, worked, keep=keep), last]
 
 
@@ -310,7 +309,7 @@ def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scra
     """The same for arrays that change: (function of arrays, where these lie) of each run. lie: see products.again, of
     all arrays."""
     if isinstance(step, Copy):
-        run = permute.again(backend, dtype, step.moves, step.number, step.add)
+        run = permute.again(backend, dtype, step.moves, step.scale)
         return [(run, (ends[step.factor.name], ends[step.out.name]))]
 
     way = step.way
@@ -323,7 +322,7 @@ def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scra
             runs.append((permute.again(backend, dtype, way.copies[array]), (arrays[array], worked[array])))
     runs.append((products.again(dtype, way, [lie[end.array] for end in worked]), tuple(worked)))
     if way.copied[fold.OUT]:
-        back = permute.again(backend, dtype, _back(way), step.number, step.add)
+        back = permute.again(backend, dtype, _back(way), step.scale)
         runs.append((back, (worked[fold.OUT], arrays[fold.OUT])))
     return runs
 

@@ -227,7 +227,7 @@ def copy_seconds(style: str, dtype: str, moves) -> float:
 def step_seconds(style: str, dtype: str, step) -> float:
     """Seconds of a step: a product, or a copy that is a statement of its own."""
     if hasattr(step, "way"):
-        return seconds(style, dtype, step.way, step.add)
+        return seconds(style, dtype, step.way, step.scale.add)
     return copy_seconds(style, dtype, step.moves)
 
 

@@ -69,28 +69,28 @@ def cuda_devices(name: str) -> int:
     if name == "auto":
         return _devices_for_auto()
 
-    from .cuda import device_count
+    from .gpus import device_count
 
     return device_count()
 
 
 def device_nodes() -> list[int]:
     """The NUMA node of each CUDA device that the driver shows; -1 where the system does not tell."""
-    from .cuda import device_nodes as nodes
+    from .gpus import device_nodes as nodes
 
     return nodes()
 
 
 def device_rates(device: int) -> Rates:
     """What limits this CUDA device."""
-    from .cuda import rates
+    from .gpus import rates
 
     return rates(device)
 
 
 def on_device(address: int) -> bool:
     """Whether a CUDA device's memory is there. In a process that uses no device the question would be its first use."""
-    from .cuda import on_device
+    from .gpus import on_device
 
     return on_device(address)
 
@@ -136,7 +136,7 @@ def _devices_for_auto() -> int:
     if not has_driver():
         return 0  # a CPU run is spared the import of CuPy
 
-    from .cuda import device_count
+    from .gpus import device_count
 
     try:
         found, why = device_count(), "it shows no device; nvidia-smi tells more."

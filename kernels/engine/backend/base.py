@@ -301,6 +301,18 @@ class Backend(abc.ABC):
     def from_host(self, array, dtype=DOUBLE):
         return np.asarray(array, dtype=dtype)
 
+    def placed(self, /, **arrays: np.ndarray) -> dict:
+        """Arrays of the host where the backend works, by name: of the same type, in C's or Fortran's order as they
+        lie. On a CPU contiguous arrays are the same arrays."""
+        there = {}
+        for name, array in arrays.items():
+            by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+            flat = np.ascontiguousarray(array.T if by_columns else array)
+            copy = self.from_host(flat, flat.dtype)
+            there[name] = copy.T if by_columns else copy
+
+        return there
+
     # ---- time
     def set_stream(self, stream: int) -> None:
         """Queue what this thread does from now on a stream of the host's; 0: the default one. A CPU has none."""

@@ -23,12 +23,13 @@ import stat
 import sys
 import time
 import warnings
-from collections.abc import Callable
 
 from ..errors import BackendError, CompileError, refuse
+from .announce import Announcer
 
 _token = os.urandom(4).hex()  # of this process and of those that it forks
 _waits: set[pathlib.Path] = set()  # locks for which this process has reported that it waits
+announcer: Announcer | None = None  # reports compilations; None: nobody asked for reports
 SAID_AFTER = 1.0  # seconds until a process reports that it waits for another that compiles an entry
 LONGEST_WAIT = 600.0  # seconds until it compiles the entry itself
 
@@ -254,9 +255,12 @@ def _lock(path: pathlib.Path) -> int | None:
 def _held(handle: int, path: pathlib.Path) -> bool:
     """Takes the lock when its holder is done. False if the holder is stopped, or not done within LONGEST_WAIT.
 
-    After SAID_AFTER a line reports the wait, once in a process. The text of the lock is node and process of the holder.
+    After SAID_AFTER a line reports the wait, once in a process; with an announcer only where that speaks. The text of
+    the lock is node and process of the holder.
     """
     begin = time.monotonic()
+    is_quiet = announcer is not None and not announcer.speaks()
+
     while True:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -269,7 +273,7 @@ def _held(handle: int, path: pathlib.Path) -> bool:
         holder = os.pread(handle, 200, 0).decode("utf-8", "replace") or "unknown"
         late = waited > LONGEST_WAIT or (waited > SAID_AFTER and _is_stopped(holder))
 
-        if late or (waited > SAID_AFTER and not _waits):
+        if late or (waited > SAID_AFTER and not _waits and not is_quiet):
             action = "is not done, so this process compiles it too" if late else "is waited for"
             sys.stderr.write(
                 f"frame: kernel {path.stem}: the process that compiles it (node and number: {holder}) {action}\n"
@@ -308,9 +312,21 @@ def _is_at(handle: int, path: pathlib.Path) -> bool:
 def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
     """Compiles the entry, or waits until another process has compiled it. Raises OSError if the folder cannot be
     written."""
-    path, check, lock = where / (name + suffix), where / (name + ".sha256"), where / (name + ".lock")
+    path, check = where / (name + suffix), where / (name + ".sha256")
     if _sound(path, check):
         return path
+
+    kernel = name.rpartition("-")[0] or name  # without the key
+    with announcer.compiling(kernel, where) if announcer else contextlib.nullcontext():
+        _make_alone(path, check, make)
+
+    return path
+
+
+def _make_alone(path: pathlib.Path, check: pathlib.Path, make) -> None:
+    """Writes the entry and its checksum while no other process does."""
+    where, name, suffix = path.parent, check.stem, path.suffix
+    lock = check.with_suffix(".lock")
 
     # Files before the rename, with names of this process, also on a shared file system without locks.
     node_files = f"{name}.{platform.node()}."
@@ -321,7 +337,7 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
     try:
         # Another process may have compiled it during the wait.
         if _sound(path, check):
-            return path
+            return
 
         # Files left by a process of this node that was killed.
         if held is not None and _is_at(held, lock):
@@ -344,11 +360,8 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
                     lock.unlink()
             os.close(held)
 
-    return path
-
 
 _failed: dict[str, str] = {}  # {entry: message of the compiler}
-announce: Callable[[pathlib.Path], None] | None = None  # called with the folder before an entry is compiled
 
 
 def entry(name: str, suffix: str, make) -> pathlib.Path:
@@ -360,8 +373,6 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
     """
     refuse(name in _failed, _failed.get(name, ""), CompileError)
     where = runnable_folder() if suffix == LIBRARY else folder()
-    if announce is not None and not _sound(where / (name + suffix), where / (name + ".sha256")):
-        announce(where)
 
     try:
         return _make(where, name, suffix, make)

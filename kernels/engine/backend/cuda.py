@@ -1,6 +1,6 @@
 """CUDA devices: CUDA C++, compiled by NVRTC to machine code, loaded and launched through CuPy.
 
-CuPy is imported here and nowhere else, and only when a device is asked for; compiling needs neither CuPy nor a device.
+CuPy is imported when a device is asked for; compiling needs neither CuPy nor a device.
 All work is queued on CuPy's current stream (the default stream unless the caller sets another). So launches are in
 order with the caller's work in CuPy. Only `synchronize`, `elapsed` and `to_host` wait for the device.
 """
@@ -19,13 +19,15 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
-from .base import DOUBLE, OF, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
+from .base import DOUBLE, OF, Backend, Module, Source
 from .entry import THREADS
 from .facts import of_capability
+from .gpus import device_count, import_cupy
 from .peers import Peers, mps
-from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
+from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging, in_own_pages
 from .queues import StreamQueue
 from .replay import here
+from .streams import HostStream, Streams
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -34,89 +36,6 @@ OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
 MAX_DYNAMIC_SHARED = 8  # number of a function attribute in the driver; needed for more than 48 KiB of shared memory
 MOST = 2**31 - 1  # largest number of blocks in a launch, and of bytes between the rows of a copy
 LINK = 2**25  # bytes of a copy that measures the link
-
-# Numbers of CUDA's device attributes.
-CLOCK = 13  # kHz
-MEMORY_CLOCK = 36  # kHz
-BUS = 37  # width of the memory bus, bits
-SINGLE_TO_DOUBLE = 87  # ratio of the peak rates
-
-
-def import_cupy():
-    """CuPy. Raises BackendError if it is not installed."""
-    try:
-        import cupy
-    except ImportError as error:
-        raise BackendError(
-            f"backend cuda needs CuPy ({error}): install the project's extra 'cuda' (CUDA 13) or 'cuda12'."
-        ) from None
-
-    return cupy
-
-
-def device_count() -> int:
-    """Number of devices that the driver shows; 0 without a driver. Raises BackendError without CuPy."""
-    runtime = import_cupy().cuda.runtime
-    try:
-        return runtime.getDeviceCount()
-    except runtime.CUDARuntimeError:
-        return 0
-
-
-def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
-    """NUMA node of each device; -1 if the system does not know it."""
-    nodes = []
-    for device in range(device_count()):
-        name = import_cupy().cuda.runtime.deviceGetPCIBusId(device).lower()
-        try:
-            nodes.append(int(pathlib.Path(folder, name, "numa_node").read_text()))
-        except (OSError, ValueError):
-            nodes.append(-1)
-
-    return nodes
-
-
-def on_device(address: int) -> bool:
-    """Whether the address is in the memory of a device."""
-    return import_cupy().cuda.runtime.pointerGetAttributes(address).type == DEVICE
-
-
-def rates(device: int, folder="/sys/bus/pci/devices") -> Rates:
-    """Peak rates of a device, from the driver and the system. Nothing is measured, and no CUDA context is created."""
-    runtime = import_cupy().cuda.runtime
-    facts = runtime.getDeviceProperties(device)
-    place = runtime.deviceGetPCIBusId(device).lower()
-
-    def attribute_of(attribute: int) -> int:
-        """A device attribute; 0 if the driver does not know it."""
-        try:
-            return runtime.deviceGetAttribute(attribute, device)
-        except runtime.CUDARuntimeError:
-            return 0
-
-    # Flops a second in double precision: an FMA counts 2, clocks are in kHz, 128 single-precision lanes each.
-    lanes = 128 * facts["multiProcessorCount"]
-    ratio = attribute_of(SINGLE_TO_DOUBLE)
-    double = 2e3 * lanes * attribute_of(CLOCK) / ratio if ratio else 0.0
-
-    # Bytes a second of the memory: two transfers a clock, 8 bits a byte.
-    memory = 250 * attribute_of(MEMORY_CLOCK) * attribute_of(BUS)
-    return Rates(facts["name"].decode(), place, _link_of(pathlib.Path(folder, place)), memory, double)
-
-
-def _link_of(folder: pathlib.Path) -> float:
-    """Bytes a second each way of a PCIe device; 0 if the system does not know it.
-
-    Of 130 bits on the link 128 are data; up to 5 GT/s 4 of 5.
-    """
-    try:
-        speed = float((folder / "max_link_speed").read_text().split()[0])
-        lanes = int((folder / "current_link_width").read_text())
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-    data = 0.8 if speed <= 5 else 128 / 130
-    return 1e9 * speed * lanes / 8 * data
 
 
 def machine_code(source: Source, arch: str) -> pathlib.Path:
@@ -155,18 +74,6 @@ def _report(path: pathlib.Path) -> tuple[dict[str, dict[str, int]], dict[str, st
     symbols = {symbol.rpartition(OF)[2]: symbol for symbol in report}
     named = {name: report[symbol] for name, symbol in symbols.items()}
     return {**report, **named}, symbols
-
-
-def in_own_pages(shape, dtype) -> np.ndarray:
-    """An empty array in host memory that shares no page with other arrays.
-
-    The driver refuses to copy memory that is pinned in part, for example a page that ends in a pinned neighbour.
-    """
-    page = 4096
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.empty(size // page * page + 2 * page, np.uint8)
-    start = -raw.ctypes.data % page
-    return raw[start:][:size].view(dtype).reshape(shape)  # in two steps: an empty slice would lie at raw's begin
 
 
 class CudaModule(Module):
@@ -311,96 +218,6 @@ class CudaTarget(Backend):
 
     def pad(self, n: int) -> int:
         return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
-
-
-class HostStream(typing.NamedTuple):
-    """A stream of the host, for CuPy: CUDA's stream protocol, version 0."""
-
-    address: int
-
-    def __cuda_stream__(self):
-        return 0, self.address
-
-
-class Streams(Pipeline):
-    """A stream for each queue, an event for each queue and part.
-
-    The streams are blocking: work of the host on CUDA's default stream stays in order with them.
-    """
-
-    def __init__(self, backend: CudaBackend, parts: int):
-        cuda = backend.arrays.cuda
-        self._use, self._cuda = backend.use, cuda
-        self._use()
-        self._streams = [cuda.Stream() for _ in QUEUES]
-        self._events = [[cuda.Event(disable_timing=True) for _ in range(parts)] for _ in QUEUES]
-        self._other = cuda.Event(disable_timing=True)  # event of the caller's stream
-
-    def step(self, queue, part=0, after=()):
-        events = [self._events[q][part] for q in after]
-        return Step(self._use, self._streams[queue], events, self._events[queue][part])
-
-    def in_order(self):
-        return OneStream(self._use, self._streams[WORK])
-
-    def begin(self):
-        here = self._cuda.get_current_stream()
-        if here.ptr:
-            self._other.record(here)
-            for stream in self._streams:
-                stream.wait_event(self._other)
-
-    def end(self):
-        here = self._cuda.get_current_stream()
-        if here.ptr:
-            for stream in self._streams:
-                self._other.record(stream)
-                here.wait_event(self._other)
-
-    def wait(self, queue=None, part=None):
-        self._use()
-        if part is not None:
-            self._events[queue][part].synchronize()
-            return
-
-        streams = self._streams if queue is None else [self._streams[queue]]
-        for stream in streams:
-            stream.synchronize()
-
-
-class OneStream(Pipeline):
-    """A pipeline on a single stream, without events. To queue an event takes as long as to queue a copy."""
-
-    def __init__(self, use, stream):
-        self._use, self._stream = use, stream
-
-    def step(self, queue, part=0, after=()):
-        return Step(self._use, self._stream)
-
-    def wait(self, queue=None, part=None):
-        self._use()
-        self._stream.synchronize()
-
-
-class Step:
-    """A context in which a stream is the current stream. It first waits for some events; at the end it records an event
-    behind the work queued in the context."""
-
-    __slots__ = ("_use", "_stream", "_after", "_own")
-
-    def __init__(self, use, stream, after=(), own=None):
-        self._use, self._stream, self._after, self._own = use, stream, after, own
-
-    def __enter__(self):
-        self._use()
-        for event in self._after:
-            self._stream.wait_event(event)
-        self._stream.__enter__()
-
-    def __exit__(self, *error):
-        if self._own is not None:
-            self._own.record(self._stream)
-        return self._stream.__exit__(*error)
 
 
 def _cuda_version(number: int) -> str:

@@ -20,6 +20,17 @@ PIN_FROM = 2**20  # bytes; for smaller arrays pinning (about 0.04 ms/MiB) costs 
 PAGEABLE, PINNED, DEVICE, MANAGED = range(4)  # cudaMemoryType
 
 
+def in_own_pages(shape, dtype) -> np.ndarray:
+    """An empty array in host memory that shares no page with other arrays.
+
+    The driver refuses to copy memory that is pinned in part, for example a page that ends in a pinned neighbour.
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.empty(size // PAGE * PAGE + 2 * PAGE, np.uint8)
+    start = -raw.ctypes.data % PAGE
+    return raw[start:][:size].view(dtype).reshape(shape)  # in two steps: an empty slice would lie at raw's begin
+
+
 class PinnedMemory:
     """The pinned ranges of the host's memory, in whole pages, each page once. runtime: CuPy's CUDA runtime."""
 

@@ -389,14 +389,23 @@ def identified(where: str, name: str, atoms, choice) -> tuple[dict, dict, str]:
     return {}, {}, f"the name tells no substance of this composition{lacking}"
 
 
-def filled(where: str, name: str, composition: dict, diameter=math.nan, well_depth=math.nan, *, choice=None, rk=None):
+class Clues(NamedTuple):
+    """Numbers of a file from which critical properties can be estimated."""
+
+    diameter: float = math.nan  # m, of Lennard-Jones; nan: unknown
+    well_depth: float = math.nan  # K, likewise
+    rk: tuple[float, float] | None = None  # (Tc [K], pc [Pa]) of a and b of Redlich-Kwong
+
+
+NO_CLUES = Clues()
+
+
+def filled(where: str, name: str, composition: dict, clues: Clues = NO_CLUES, choice=None):
     """Critical properties of a species: ({Tc, pc, omega and, if known, Vc, Z_RA}, {field: origin}).
 
     where: start of messages.
     composition: {element: number of atoms}.
-    diameter [m], well_depth [K]: transport data of the species; nan if unknown.
     choice: None; a CAS number; "estimate"; or {Tc [K], pc [Pa], omega, Vc [m3/mol]}.
-    rk: (Tc [K], pc [Pa]) of the file's Redlich-Kwong a and b.
 
     Raises Unusable for ions without transport data; MixtureError if a package is missing or the choice is wrong.
     """
@@ -418,6 +427,7 @@ def filled(where: str, name: str, composition: dict, diameter=math.nan, well_dep
         return values, origin
 
     # An estimate.
+    diameter, well_depth, rk = clues
     known = diameter > 0 and well_depth > 0
     refuse(reason == ION and not known and not rk, f"{reason}; {FROM}", Unusable)
     row = _row(name, atoms)

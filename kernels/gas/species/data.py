@@ -61,7 +61,7 @@ class SpeciesData(_Arrays):
     R: float  # J/mol/K, the molar gas constant
     p_ref: float  # Pa, pressure of the ideal-gas entropies
     T_fit: tuple[float, float]  # (T_low, T_high) [K], range of the kinetic-theory fit of binary diffusion
-    sources: dict[str, Any]  # name -> {block: note}, the file's notes on its numbers
+    sources: dict[str, Any] = dataclasses.field(default_factory=dict)  # name -> {block: note}, the file's notes
     origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
     own_fluids: dict = dataclasses.field(default_factory=dict)  # name -> Fluid, rows of a table of the user's
     atoms: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)  # name -> {element: number in it}
@@ -101,8 +101,6 @@ class SpeciesData(_Arrays):
         p_ref: float = ONE_ATM,
         gas_constant: float | None = None,
         T_fit: tuple[float, float] | None = None,
-        sources: dict[str, Any] | None = None,
-        origin: dict[str, Any] | None = None,
         without_critical: bool = False,
         of_atoms: bool = False,
         where: str = "species data",
@@ -126,19 +124,12 @@ class SpeciesData(_Arrays):
         optional = ", ".join(field.name for field in FIELDS if field.may_lack)
         checks.refuse(unknown, f"unknown field {min(unknown, default='')!r}; optional fields are {optional}.")
 
-        # Polynomials of nine coefficients take the place of the others.
+        # Numbers of each species.
         arrays |= dict(W=W, omega=omega, nasa_low=nasa_low, nasa_high=nasa_high, T_mid=T_mid)
-        nine = {}
-
-        if arrays.get("nasa9") is not None:
-            rows, T_break = checks.nine(arrays["nasa9"], arrays.get("T_break"))
-            nine = {"nasa9": rows, "T_break": T_break}
-            arrays |= dict(
-                T_min=T_break[:, 0], T_mid=T_break[:, 1], T_max=T_break[:, -1], nasa_low=None, nasa_high=None
-            )
-
-        # Numbers of each species, then of pairs.
+        nine = _nine_coefficients(checks, arrays)
         data = checked_arrays(checks, arrays, without_critical, of_atoms) | nine
+
+        # Numbers of pairs.
         kij = arrays.get("kij")
         kij = checks.array(BY_NAME["kij"], 0.0 if kij is None else kij, spread=kij is None)
         data["kij"] = checked_kij(checks.names, kij, where)
@@ -148,22 +139,13 @@ class SpeciesData(_Arrays):
         # Numbers of all.
         good = isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf
         checks.refuse(not good, f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
-
-        if T_fit is None:
-            T_fit = common_range(data["T_min"], data["T_max"])
-        else:
-            ends = tuple(float(T) for T in T_fit)
-            good = len(ends) == 2 and 0 < ends[0] < ends[1] < math.inf
-            checks.refuse(not good, f"T_fit is {ends}, wanted two ascending temperatures in K.")
-            T_fit = ends[0], ends[1]
+        T_fit = common_range(data["T_min"], data["T_max"]) if T_fit is None else _ascending(checks, T_fit)
 
         out = cls(
             names=checks.names,
             R=checks.R,
             p_ref=float(p_ref),
             T_fit=T_fit,
-            sources=dict(sources or {}),
-            origin=dict(origin or {}),
             **{field: locked(array) for field, array in data.items()},
         )
 
@@ -305,6 +287,27 @@ class SpeciesData(_Arrays):
             reactions=reactions,
             **arrays,
         )
+
+
+def _nine_coefficients(checks: Checks, arrays: dict) -> dict[str, np.ndarray]:
+    """The polynomials of nine coefficients among the arrays, which take the place of the others there; {} without
+    them."""
+    if arrays.get("nasa9") is None:
+        return {}
+
+    rows, T_break = checks.nine(arrays["nasa9"], arrays.get("T_break"))
+    arrays |= dict(nasa_low=None, nasa_high=None)
+    arrays |= dict(T_min=T_break[:, 0], T_mid=T_break[:, 1], T_max=T_break[:, -1])
+
+    return {"nasa9": rows, "T_break": T_break}
+
+
+def _ascending(checks: Checks, T_fit) -> tuple[float, float]:
+    """The ends of a range of temperatures. Raises MixtureError unless they are two that ascend."""
+    ends = tuple(float(T) for T in T_fit)
+    good = len(ends) == 2 and 0 < ends[0] < ends[1] < math.inf
+    checks.refuse(not good, f"T_fit is {ends}, wanted two ascending temperatures in K.")
+    return ends[0], ends[1]
 
 
 def common_range(T_min, T_max) -> tuple[float, float]:
