@@ -182,7 +182,7 @@ def test_indices_among_real_numbers(be, kind):
         "chosen": np.where(0.75 * i < 2, 1.5 * i, 3.0 - j),
         "whole": 3 * i - j,
     }
-    arrays = on(be, **{name: np.full((9, 37), -7, kind if name != "whole" else "int64") for name in wanted})
+    arrays = be.placed(**{name: np.full((9, 37), -7, kind if name != "whole" else "int64") for name in wanted})
     INDICES.run(arrays, be, quick=True)
     for name, values in wanted.items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), np.broadcast_to(values, (9, 37)), name)

@@ -8,15 +8,12 @@ import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from ...engine.errors import refuse
 from . import critical as substances
 from .cantera_eos import PENG_ROBINSON, RK, eos_of, rk_critical
 from .cantera_thermo import read_thermo
 from .critical import Clues, Unusable, filled, solid
 from .fields import OMEGA_A, OMEGA_B, ONE_ATM
-from .units import short as _short
 
 # Models of equation-of-state for liquids and solids.
 CONDENSED = (
