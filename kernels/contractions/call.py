@@ -400,9 +400,10 @@ def _statements(text: str, arrays: dict, asked: Asked):
 
     new = []
     told = {index for name in arrays for reference in e.references[name] for index in reference.indices}
+    of_all = sizes | ({e.batch: n} if e.batch else {})
     for name in e.outputs:
         if name not in arrays:
-            shape = _shape_of(e.references[name][-1], told, {**sizes, e.batch: n})
+            shape = _shape_of(e.references[name][-1], told, of_all)
             arrays[name] = backend.empty(shape, dtype)
             new.append(repeats.New(name, shape, tuple(range(len(shape)))))
 
