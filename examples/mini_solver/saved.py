@@ -5,7 +5,7 @@ import os
 
 def write_bytes(path, data, durable=False):
     """Write bytes to a new file beside `path`, which then takes this name. durable: the bytes are on the disk before.
-    Raises OSError where this fails; the old file stays, and the new file is removed."""
+    Raises OSError with the path where this fails; the old file stays, and the new file is removed."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -17,7 +17,7 @@ def write_bytes(path, data, durable=False):
                 os.fsync(file.fileno())
 
         os.replace(part, path)
-    except OSError:
+    except OSError as error:
         if part.is_file():
             part.unlink()
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from None  # a full disk's error has no path

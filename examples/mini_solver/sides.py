@@ -47,7 +47,7 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
     wanted(
         (np.abs(total - 1) < 1e-6).all() and out.min() >= -1e-12,
         f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted "
-        "0 or more, sum 1.",
+        '0 or more, sum 1; of one species "rest" may stand.',
     )
 
     out = np.maximum(out, 0.0) / np.maximum(out, 0.0).sum(0)

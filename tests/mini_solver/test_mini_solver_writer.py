@@ -111,12 +111,18 @@ def test_a_run_tells_that_its_pictures_are_not_drawn(tmp_path):
         run()
 
 
-def test_a_picture_that_cannot_be_written_is_named(tmp_path):
+@pytest.mark.parametrize("why", ["a file in a folder's place", "a full disk"])
+def test_a_picture_that_cannot_be_written_is_named(tmp_path, why):
+    """A full disk's own error has no name. /dev/full stands for one."""
     pytest.importorskip("matplotlib")
-    (tmp_path / "file").write_text("")
     path = tmp_path / "file" / "frame.png"
+    if why == "a full disk":
+        path.parent.mkdir()
+        path.with_name("frame.png.part").symlink_to("/dev/full")
+    else:
+        path.parent.write_text("")
 
-    with Artist() as artist, pytest.raises(OutputError, match="file.* cannot be written"):
+    with Artist() as artist, pytest.raises(OutputError, match="'.*frame.png.* cannot be written"):
         artist.send(Sheet(Scene.of(Case(CASE)), ["T"], {}, []))
         artist.send(Frame(path, {"T": np.ones((32, 64))}, 0.0))
         artist.finish()
