@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pathlib
 
-from .entry import ENTRIES, LINES_SIZE, TAG_SIZE, TEXT_SIZE, WAIT, Entry
+from .config import WAIT
+from .entry import ENTRIES
+from .entry_words import LINES_SIZE, TAG_SIZE, TEXT_SIZE, Entry
 
 TEMPLATES = pathlib.Path(__file__).resolve().parent / "templates"
 RANKS = 7  # of the arrays that the module takes; block calls know 5
