@@ -62,7 +62,7 @@ class Entry:
     old: bool = True  # whether hosts call it by symbol; the other entry points are reached through the module only
     launches: str = ""  # the collection or kernel that the method launches
     needs_python: bool = True  # False: it returns at once if no call has started Python yet
-    own: bool = False  # templates/shim.c has own_NAME, which calls Python and keeps the state that the shim needs
+    own: bool = False  # templates/shim_calls.c has own_NAME, which calls Python and keeps the state of the shim
     repeats: bool = False  # the method returns the bound call, for repetition with the same arguments
     joins: str = ""  # argument with a communicator: a rank whose Python did not start tells the other ranks
     varies: tuple[str, ...] = ()  # neighbouring arguments that the bound call takes at each repetition
