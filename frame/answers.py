@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .entry import Entry
+from .entry_words import Entry
 from .errors import refuse
 
 

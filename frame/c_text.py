@@ -1,4 +1,4 @@
-"""C of libframe and its header, from the table in entry.py and templates/shim.c.
+"""C of libframe and its header, from the table in entry.py and the shim in templates/.
 
 An entry point is three functions: the checks and the call of Python, the symbol for hosts, the symbol for the module.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pathlib
 
-from .entry import ENTRIES, LINES_SIZE, TAG_SIZE, TEXT_SIZE, WAIT, Entry
+from .config import WAIT
+from .entry import ENTRIES
+from .entry_words import LINES_SIZE, TAG_SIZE, TEXT_SIZE, Entry
 
 TEMPLATES = pathlib.Path(__file__).resolve().parent / "templates"
 RANKS = 7  # of the arrays that the module takes; block calls know 5
@@ -177,7 +179,18 @@ C_HEAD = f"""#ifndef _GNU_SOURCE
 #define FRAME_LINES {LINES_SIZE}
 #define FRAME_WAIT_SECONDS {WAIT}.0
 """
-# Functions of shim.c that the Python side calls: result and name, parameters.
+# The files of the shim, each with what those before it have.
+SHIM = (
+    "shim.c",
+    "shim_python.c",
+    "shim_ranks.c",
+    "shim_threads.c",
+    "shim_failures.c",
+    "shim_arguments.c",
+    "shim_calls.c",
+)
+
+# Functions of the shim that the Python side calls: result and name, parameters.
 OF_SHIM = (
     ("void frame_set_error", "const char *text"),
     ("void frame_lock", "void"),
@@ -195,7 +208,7 @@ def shim_declarations(storage: str = "") -> str:
 
 
 def c_source() -> str:
-    """C of the library: declarations of both sides, shim.c, and the entry points of the table."""
+    """C of the library: declarations of both sides, the shim, and the entry points of the table."""
     declarations = [
         C_HEAD,
         FIELD,
@@ -212,7 +225,7 @@ def c_source() -> str:
     return "".join(
         [
             *declarations,
-            (TEMPLATES / "shim.c").read_text(),
+            *[(TEMPLATES / name).read_text() for name in SHIM],
             *entries,
             (TEMPLATES / "after.c").read_text(),
             c_aliases(),

@@ -7,8 +7,9 @@ import os
 import kernels
 
 from .devices import mps, placement, rule
-from .entry import WAIT
 from .errors import ArgumentError, BadNumber, UnknownName, closest, refuse
+
+WAIT = 3600  # seconds for which a rank waits for others in a collective call, unless FRAME_WAIT says otherwise
 
 # Values of option `backend`, and the sides that each value admits.
 GPU, CPU = placement.SIDES

@@ -27,7 +27,7 @@ from .errors import ArgumentError, UnknownName, refuse
 from .impl import TVImpl
 from .impl.launchers import ArrayLauncher, Transfer
 from .impl.memory import Bound
-from .stripe import IN, INOUT, OUT, Field, listed, refuse_whole
+from .stripe import IN, INOUT, OUT, Field, Listed, listed, refuse_whole
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
 DOES = {IN: "reads it", OUT: "assigns it (=)", INOUT: "adds to it (+= or -=)"}
@@ -67,9 +67,8 @@ class Contractions:
 
     # ---- calls
 
-    def fields(self, name: str, names: str, addresses, lengths, size: int) -> list[Field]:
-        """The arrays of an old-style call: contiguous, extents one array after the other, the fastest first. The text
-        says which arrays are read and which are written."""
+    def fields(self, name: str, arrays: Listed) -> list[Field]:
+        """The arrays of an old-style call. The text says which arrays are read and which are written."""
         expression = _parsed(self._text(name, ()))
 
         def rank_and_way(word: str) -> tuple[int, int]:
@@ -77,7 +76,7 @@ class Contractions:
             return len(reference.indices), _way(expression, word)
 
         with _named(name):
-            return listed(names, rank_and_way, addresses, lengths, size)
+            return listed(arrays, rank_and_way)
 
     def run(self, name: str, fields: list[Field], impl: TVImpl) -> Bound | None:
         """Evaluate the contraction on these arrays, by the calling thread's TVImpl.
@@ -97,7 +96,7 @@ class Contractions:
                 return None
 
             plan = self._plan(text, sizes, fields[0].size, impl.backend)
-            call = Bound(impl.shared, impl.marshal.reach, lambda: _bound(name, plan, n, given, impl))
+            call = Bound(impl.shared, impl.marshal.reach, lambda: _bound(Call(name, plan, n, given), impl))
             call()
 
         return call
@@ -131,18 +130,27 @@ class Contractions:
         )
 
 
-def _bound(name: str, plan: Contraction, n: int, given: dict[str, Field], impl: TVImpl):
+class Call(NamedTuple):
+    """A contraction on arrays of a host."""
+
+    name: str
+    plan: Contraction
+    n: int  # entries of the batch
+    given: dict[str, Field]
+
+
+def _bound(call: Call, impl: TVImpl):
     """(run(), blocks of the arrays): the launch on the arrays, if kernels reach all of them, else with copies."""
-    backend = impl.backend
+    backend, given = impl.backend, call.given
     blocks = {x: _block(f) for x, f in given.items()}
+
     here = [x for x, f in given.items() if backend.reach(*f.range) == "own"]
 
     if len(here) < len(given):
-        staged = functools.partial(_run_staged, name, plan, n, given, here, blocks, impl)
-        return staged, list(blocks.values())
+        return functools.partial(_run_staged, call, here, blocks, impl), list(blocks.values())
 
-    launch = plan.bind({x: _array(backend, f) for x, f in given.items()}, n)
-    return ArrayLauncher(impl.state, name, n, launch), list(blocks.values())
+    launch = call.plan.bind({x: _array(backend, f) for x, f in given.items()}, call.n)
+    return ArrayLauncher(impl.state, call.name, call.n, launch), list(blocks.values())
 
 
 class Staged(NamedTuple):
@@ -154,9 +162,10 @@ class Staged(NamedTuple):
     constants: dict[str, np.ndarray]  # values of the arrays that the text calls constant
 
 
-def _buffers(plan: Contraction, n: int, given: dict[str, Field], here: list[str], impl: TVImpl) -> Staged:
-    """The thread's buffers for this plan. A constant array is copied when its values change."""
-    backend = impl.backend
+def _buffers(call: Call, here: list[str], impl: TVImpl) -> Staged:
+    """The thread's buffers for a call, but for the arrays that are `here`. A constant array is copied when its values
+    change."""
+    backend, (_, plan, n, given) = impl.backend, call
     cpu = kernels.get_backend("cpu")
     constants = {x: _array(cpu, given[x]) for x in sorted(plan.expression.constant) if x not in here}
     key = n, tuple([given[x] for x in here])
@@ -184,10 +193,10 @@ def _equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
     return all(np.array_equal(values, other[x], equal_nan=True) for x, values in one.items())
 
 
-def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: dict[str, Block], impl: TVImpl) -> None:
+def _run_staged(call: Call, here: list[str], blocks: dict[str, Block], impl: TVImpl) -> None:
     """A run on a device with arrays of the host: all copies and the launch are queued, and there is a single wait."""
-    backend, marshal = impl.backend, impl.marshal
-    staged = _buffers(plan, n, given, here, impl)
+    backend, marshal, given = impl.backend, impl.marshal, call.given
+    staged = _buffers(call, here, impl)
     copied = [x for x in given if x not in here and x not in staged.constants]
 
     def copy(move, names: list[str]) -> None:
@@ -201,7 +210,7 @@ def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: 
     written = [x for x in copied if given[x].way != IN]
     put = Transfer(functools.partial(copy, marshal.gather, read), _bytes(given, read))
     get = Transfer(functools.partial(copy, marshal.scatter, written), _bytes(given, written))
-    launcher = ArrayLauncher(impl.state, name, n, staged.launch, put, get)
+    launcher = ArrayLauncher(impl.state, call.name, call.n, staged.launch, put, get)
 
     ranges = [blocks[x].range for x in copied if marshal.reach(blocks[x]) != "own"]
 

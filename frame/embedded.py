@@ -15,7 +15,8 @@ import numpy as np
 
 from . import mpi
 from .answers import answering
-from .entry import ENTRIES, Arg, Entry
+from .entry import ENTRIES
+from .entry_words import Arg, Entry
 from .errors import DONE, FAILED, BadNumber, UnknownName, status_of, text_of
 from .frame import Frame
 from .stripe import WHOLE, Field

@@ -1,140 +1,22 @@
 """The table of entry points. build.py makes the C shim, the C header and the Fortran module from it. frame.py makes the
 methods of Frame that TVProperties answers. A new name for a collection or a kernel is a row; a new call is a row and
-a method.
-
-Kinds of arguments:
-  int      C int by value, checked against low..high (this catches a forgotten %VAL)
-  double   C double by value
-  handle   an address or handle by value, 64 bits; 0 is allowed
-  doubles  double array by reference of the shape `dims` (Fortran order), arrives in Python as a NumPy array
-  address  double array by reference whose shape the other arguments give, arrives in Python as an integer
-  tag      a name by reference, up to 63 characters, ended by char(0) or a blank
-  text     a file name, a list of names or a value by reference, up to 1023 characters, ended by char(0)
-  lines    a text of several lines by reference, up to 16383 characters, ended by char(0)
-  addresses, ints  arrays of addresses and of C ints by reference of the length `dims`, arrive in Python as lists
-  fields   arrays with their names, extents, strides and lower bounds (new style only)
-  corner   up to four Fortran indices, each may be not given (new style only)
-
-Kinds of answers. An entry has at most one answer, after the inputs; the method returns it:
-  number   an integer, written to a C int by reference
-  words    a text, written to characters by reference, filled up with blanks; `dims` names the argument behind it that
-           is the number of characters; the Fortran module takes it from the variable
-  function the address of a C function of a point, written to an intptr_t by reference; in the module a procedure
-           pointer
+a method. entry_words.py has the words of a row.
 """
 
 from __future__ import annotations
 
-import dataclasses
-
-MOST = 2**31 - 1
-EXTENT = 2**20  # largest extent: far above any block, below the addresses that a forgotten %VAL passes
-CHUNK = 2**28
-CELLS = 2**28  # of a rank: more than its memory holds the arrays of, and less than most numbers that came by mistake
-VARIABLES = 65536
-
-TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
-WAIT = 3600  # seconds for which a rank waits for others in a collective call, unless FRAME_WAIT says otherwise
-ANSWERS = ("number", "words", "function")
-
-
-@dataclasses.dataclass(frozen=True)
-class Arg:
-    """An argument of an entry point."""
-
-    name: str
-    kind: str  # of the list above
-    doc: str = ""
-    low: int = 1  # smallest number that the shim lets pass
-    high: int = MOST  # largest
-    dims: tuple[str, ...] = ()  # of an array: the arguments that give its shape
-    intent: str = "in"  # as in Fortran
-    optional: bool = False  # in the Fortran module; for kind text only
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """An entry point."""
-
-    name: str  # after `frame_`
-    args: tuple[Arg, ...]
-    serves: str  # the method behind it, of Frame or, if Frame has no such method, of TVProperties
-    doc: str
-    needs_initialize: bool = True
-    short: str | None = None  # name in the Fortran module, after `frame_`; "": the module has a hand-written procedure
-    old: bool = True  # whether hosts call it by symbol; the other entry points are reached through the module only
-    launches: str = ""  # the collection or kernel that the method launches
-    needs_python: bool = True  # False: it returns at once if no call has started Python yet
-    own: bool = False  # templates/shim.c has own_NAME, which calls Python and keeps the state that the shim needs
-    repeats: bool = False  # the method returns the bound call, for repetition with the same arguments
-    joins: str = ""  # argument with a communicator: a rank whose Python did not start tells the other ranks
-    varies: tuple[str, ...] = ()  # neighbouring arguments that the bound call takes at each repetition
-
-    @property
-    def said(self) -> str:
-        """The name in messages: `pin` also for `pin_array`, which is behind frame_pin of the module."""
-        return self.name.removesuffix("_array").removesuffix("_fields")
-
-    @property
-    def fortran(self) -> str:
-        return self.name if self.short is None else self.short
-
-    @property
-    def answer(self) -> Arg | None:
-        """The argument that the method returns."""
-        for argument in self.args:
-            if argument.kind in ANSWERS:
-                return argument
-
-        return None
-
-
-def _int(name, doc, low=1, high=MOST):
-    """A C int that the shim checks against low..high."""
-    return Arg(name, "int", doc, low, high)
-
-
-def _words(name, doc):
-    """An answer that is a text, with its length."""
-    return Arg(name, "words", doc, dims=("n",), intent="out"), _int("n", f"characters of {name}", 1, CHUNK)
-
-
-def _extents(most_x=EXTENT):
-    """nx, ny, nz of the host's array; 0 where a rank has no points.
-
-    most_x: CELLS where an unstructured code may have all its cells in x.
-    """
-    extents = []
-    for axis, most in (("x", most_x), ("y", EXTENT), ("z", EXTENT)):
-        extents.append(_int(f"n{axis}", f"extent of the array in {axis}, fringe included", 0, most))
-
-    return tuple(extents)
-
-
-def _bounds(*axes, most_x=EXTENT):
-    """Inclusive Fortran bounds. stripe.py knows the block and checks the bounds against it.
-
-    axes: (name, meaning of an index) pairs.
-    """
-    bounds = []
-    for axis, index in axes:
-        most = most_x if axis == "X" else EXTENT
-        bounds.append(_int(f"Spt{axis}", f"first selected {index}", -most, most))
-        bounds.append(_int(f"Ept{axis}", f"last selected {index}", -most, most))
-
-    return tuple(bounds)
-
+from .entry_words import CELLS, CHUNK, MOST, VARIABLES, Arg, Entry, answered_text, bounds, extents, integer
 
 _SPACE = (("X", "index in x"), ("Y", "index in y"), ("Z", "index in z"))
 _STRIPE = (
     Arg("tag", "tag", "name of the view, such as Q, T, rho"),
     Arg("data", "address", "the host's array (nx, ny, nz, nvar), double precision"),
-    *_extents(),
-    *_bounds(*_SPACE, ("Data", "variable")),
-    _int("stripeStart", "first selected point, counted from 1, x fastest", -MOST, MOST),
-    _int("stripeEnd", "last selected point of the stripe", -MOST, MOST),
+    *extents(),
+    *bounds(*_SPACE, ("Data", "variable")),
+    integer("stripeStart", "first selected point, counted from 1, x fastest", -MOST, MOST),
+    integer("stripeEnd", "last selected point of the stripe", -MOST, MOST),
 )
-_ACTIVE = _int("nActive", "number of points to work on, from the front of the views", -MOST, MOST)
+_ACTIVE = integer("nActive", "number of points to work on, from the front of the views", -MOST, MOST)
 
 
 def _eos(name, collection, doc):
@@ -153,31 +35,31 @@ CORNERS = (Arg("lo", "corner"), Arg("hi", "corner"))
 FIELDS_OF_STRIPE = (
     FIELDS,
     *CORNERS,
-    _int("first", "first point of the stripe, 0: 1", -MOST, MOST),
-    _int("last", "last point, 0: all", -MOST, MOST),
+    integer("first", "first point of the stripe, 0: 1", -MOST, MOST),
+    integer("last", "last point, 0: all", -MOST, MOST),
 )
 # Arrays of the host, given as lists: the rest of a call that names them in a text.
 LISTED_ARRAYS = (
     Arg("addresses", "addresses", "where they lie, in this order, on the host or on the device", dims=("n",)),
-    _int("n", "number of arrays", 1, 256),
+    integer("n", "number of arrays", 1, 256),
     Arg(
         "extents",
         "ints",
         "of all arrays, one array after the other, the fastest index first; they have no gaps",
         dims=("m",),
     ),
-    _int("m", "number of extents", 0, 4096),
-    _int("bytes", "of a number: 8 double precision, 4 single", 1, 16),
+    integer("m", "number of extents", 0, 4096),
+    integer("bytes", "of a number: 8 double precision, 4 single", 1, 16),
 )
 ENTRIES: tuple[Entry, ...] = (
     Entry(
         "initialize",
         (
-            _int("device_id", "device to use; -1: rank on the node modulo the number of devices", -1, 1023),
-            _int("nGridPoints", "points in a chunk: the size of the device buffers", 1, CHUNK),
-            _int("ns", "number of species", 1, 4096),
-            _int("nq", "number of variables in Q", 1, VARIABLES),
-            _int("iTurb", "number of the host's turbulence model; any is taken", -MOST, MOST),
+            integer("device_id", "device to use; -1: rank on the node modulo the number of devices", -1, 1023),
+            integer("nGridPoints", "points in a chunk: the size of the device buffers", 1, CHUNK),
+            integer("ns", "number of species", 1, 4096),
+            integer("nq", "number of variables in Q", 1, VARIABLES),
+            integer("iTurb", "number of the host's turbulence model; any is taken", -MOST, MOST),
         ),
         "initialize",
         "Start the layer. A second call with the same arguments has no effect; with other arguments: status 5. "
@@ -187,7 +69,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "setcomm",
-        (_int("fcomm", "the host's communicator: MPI's Fortran integer", -MOST - 1, MOST),),
+        (integer("fcomm", "the host's communicator: MPI's Fortran integer", -MOST - 1, MOST),),
         "set_communicator",
         "Pass the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; "
         "collective.",
@@ -250,7 +132,7 @@ ENTRIES: tuple[Entry, ...] = (
         (
             Arg("tag", "tag", "constant that is an array"),
             Arg("values", "doubles", "its values, SI", dims=("n",)),
-            _int("n", "number of values", 1, VARIABLES),
+            integer("n", "number of values", 1, VARIABLES),
         ),
         "set_constants",
         "The same for an array.",
@@ -269,7 +151,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "tvproperties_populatepreosshareddata",
         (
-            _int("ns", "number of species", 1, 4096),
+            integer("ns", "number of species", 1, 4096),
             Arg("W", "doubles", "molar mass [kg/mol]", dims=("ns",)),
             Arg("Tc", "doubles", "critical temperature [K]", dims=("ns",)),
             Arg("pc", "doubles", "critical pressure [Pa]", dims=("ns",)),
@@ -286,7 +168,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "tvproperties_populatechungshareddata",
         (
-            _int("ns", "number of species", 1, 4096),
+            integer("ns", "number of species", 1, 4096),
             Arg("Vc", "doubles", "critical volume [m3/mol]", dims=("ns",)),
             Arg("dipole", "doubles", "dipole moment [debye]", dims=("ns",)),
             Arg("kappa", "doubles", "Chung's association factor [-]", dims=("ns",)),
@@ -302,14 +184,14 @@ ENTRIES: tuple[Entry, ...] = (
         (
             Arg("tag", "tag", "W Tc pc omega Vc dipole kappa kij nasa_low nasa_high T_mid fuller_volume binary_fit"),
             Arg("buf", "doubles", "the data, SI units", dims=("n",), intent="out"),
-            _int("n", "size of buf", 1, CHUNK),
+            integer("n", "size of buf", 1, CHUNK),
         ),
         "get_species",
         "Copy species data of the mixture in use into the host's array.",
     ),
     Entry(
         "version",
-        _words("buf", "the version, such as 1.0.0"),
+        answered_text("buf", "the version, such as 1.0.0"),
         "version",
         "The version of the layer that the host runs with.",
         needs_initialize=False,
@@ -327,8 +209,8 @@ ENTRIES: tuple[Entry, ...] = (
         "getname",
         (
             Arg("tag", "tag", "species or reaction"),
-            _int("i", "which, counted from 1", -MOST, MOST),
-            *_words("buf", "its name in the mixture's file; of a reaction, its equation"),
+            integer("i", "which, counted from 1", -MOST, MOST),
+            *answered_text("buf", "its name in the mixture's file; of a reaction, its equation"),
         ),
         "get_name",
         "Write the name of a species, or the equation of a reaction, into the host's variable.",
@@ -400,10 +282,10 @@ ENTRIES: tuple[Entry, ...] = (
                 "outTags", "text", "names of the outputs, separated by commas, in the order in which they go to outData"
             ),
             Arg("outData", "block", "the host's array (nx, ny, nz, nvOut)"),
-            *_extents(CELLS),
-            *_bounds(*_SPACE, most_x=CELLS),
-            _int("nvIn", "number of variables of inData", 1, VARIABLES),
-            _int("nvOut", "number of variables of outData", 1, VARIABLES),
+            *extents(CELLS),
+            *bounds(*_SPACE, most_x=CELLS),
+            integer("nvIn", "number of variables of inData", 1, VARIABLES),
+            integer("nvOut", "number of variables of outData", 1, VARIABLES),
         ),
         "block",
         "A whole block in one call: the layer runs the chunk loop and computes the named outputs, no others.",
@@ -419,9 +301,9 @@ ENTRIES: tuple[Entry, ...] = (
             ),
             Arg("outTags", "text", "names of the outputs, likewise"),
             Arg("addresses", "addresses", "where the arrays of the inputs lie, then those of the outputs", dims=("n",)),
-            _int("n", "number of arrays", 1, 4096),
-            *_extents(CELLS),
-            *_bounds(*_SPACE, most_x=CELLS),
+            integer("n", "number of arrays", 1, 4096),
+            *extents(CELLS),
+            *bounds(*_SPACE, most_x=CELLS),
         ),
         "block_of_arrays",
         "A whole block in one call, with an array (nx, ny, nz[, variables]) for each name: species may lie apart.",
@@ -430,7 +312,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "pin",
-        (Arg("data", "address", "the host's array, double precision"), _int("n", "number of its values", 0)),
+        (Arg("data", "address", "the host's array, double precision"), integer("n", "number of its values", 0)),
         "pin",
         "Name an array that is copied often: on a GPU its memory is pinned, so that copies run at the link's speed; "
         "elsewhere nothing happens. It must not be freed before unpin or finalize.",
@@ -438,7 +320,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "unpin",
-        (Arg("data", "address", "the array given to pin"), _int("n", "number of its values", 0)),
+        (Arg("data", "address", "the array given to pin"), integer("n", "number of its values", 0)),
         "unpin",
         "Undo pin, before the array is freed or moved.",
         short="",

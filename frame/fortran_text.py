@@ -10,7 +10,8 @@ import re
 from typing import NamedTuple
 
 from .c_text import RANKS, SYMBOL, TEMPLATES, wrapped
-from .entry import ENTRIES, Arg, Entry
+from .entry import ENTRIES
+from .entry_words import Arg, Entry
 from .stripe import LOGICAL, WHOLE
 
 

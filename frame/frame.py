@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.announce import Announcer
-from kernels.engine.backend.base import Rates
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
-from .config import CPU, FIRST, GPU, Config
+from .config import FIRST, Config
 from .contractions import Contractions
-from .devices import mps, placement, rule
-from .devices.spread import device_for
+from .devices import choice, mps, placement
 from .entry import ENTRIES
-from .errors import BackendError, FrameError, StateError, refuse
+from .errors import FrameError, StateError, refuse
 from .impl import Sizes
 from .impl.memory import Memory
 from .mpi import Alone, Communicator
 from .report import table
+from .stripe import Listed
 from .tvproperties import TVProperties
 from .watch import KERNELS, Label, Timer
 
@@ -35,14 +33,6 @@ def _handed_on(name: str):
     method.__name__ = name
     method.__doc__ = getattr(TVProperties, name).__doc__
     return method
-
-
-class _Device(NamedTuple):
-    """A rank's device."""
-
-    number: int | None  # None: the rank has none
-    rates: Rates | None  # limits of the device
-    ranks: int  # number of ranks for which this rank speaks
 
 
 class Frame:
@@ -84,7 +74,7 @@ class Frame:
     def _make_properties(self) -> None:
         config = self.config
         properties = TVProperties(self.backend, self._sizes, config.model, self.comm.rank, config.precision)
-        properties.guard = self._refuse_device_memory if self._said else None
+        properties.selections.guard = self._refuse_device_memory if self._said else None
 
         impl, shared = properties.impl, properties.impl.shared
         shared.last_from_sum |= config.last_species == "sum"
@@ -116,64 +106,16 @@ class Frame:
         return self.comm.rank_of_job == 0
 
     def _choose_backend(self, device_id: int):
-        """A device if the host asks for one, or if the rule takes it with `auto`. The ranks of a node share its devices
-        evenly; a rank gets a device near its cores if the system says which. Collective: a rank that fails takes part
-        before it raises."""
-        config, failed = self.config, None
-        used = config.admits(GPU) and mps.used()  # before the layer uses the device
-        choice = _Device(None, None, 1)
+        """The backend of this rank. Collective. Errors: see choice.choose."""
+        call = "frame_initialize" if self._properties is None else "frame_setcomm"
+        chosen = choice.choose(self.config, self.comm, choice.Asked(device_id, self._sizes, call))
+        self._turns = chosen.turns
 
-        try:
-            choice = self._choose_device(device_id)
-        except FrameError as error:
-            failed = error
+        if chosen.said != self._said and self._is_first():
+            print(f"libframe: {chosen.said or 'auto takes the GPU after all'}.", file=sys.stderr)
+        self._said = chosen.said
 
-        facts = self._facts(choice, used, failed is not None)
-        self.comm.wait_for_all("frame_initialize" if self._properties is None else "frame_setcomm")
-        everyone = self.comm.share(facts)
-        if failed is not None:
-            raise failed
-
-        sharing = [f.ranks for f in everyone if (f.node, f.rates) == (self.comm.node_number, choice.rates)]
-        self._turns = not facts.service and sum(sharing) > 1
-
-        on_gpu, said = rule.choose(everyone) if facts.auto else (choice.number is not None, "")
-        if said != self._said and self._is_first():
-            print(f"libframe: {said or 'auto takes the GPU after all'}.", file=sys.stderr)
-        self._said = said
-
-        if on_gpu:
-            return kernels.get_backend("cuda", device=choice.number)
-
-        return kernels.get_backend("cpu", threads=config.threads)
-
-    def _choose_device(self, device_id: int) -> _Device:
-        """This rank's device, if there are any. Errors: BackendError, ArgumentError."""
-        asked = self.config.backend
-        devices = kernels.engine.backend.cuda_devices(asked)
-        if not devices and self.config.admits(CPU):
-            return _Device(None, None, 1)
-
-        place = 0
-        if devices and device_id < 0:
-            place = self.comm.place(kernels.engine.backend.device_nodes())
-        number = device_for(device_id, place, devices)
-
-        return _Device(number, kernels.engine.backend.device_rates(number), self.comm.ranks_of(devices))
-
-    def _facts(self, choice: _Device, used: bool, failed: bool) -> rule.Facts:
-        """The facts of this rank that the rule decides by."""
-        config, sizes = self.config, self._sizes
-        return rule.Facts(
-            node=self.comm.node_number,
-            ranks=choice.ranks,
-            cores=min(config.threads, self.comm.cores),
-            rates=choice.rates,
-            work=rule.Work(sizes.ns, config.precision, config.calls, sizes.chunk),
-            auto=config.leaves_side_open and config.placement == "rule" and not failed,
-            service=kernels.engine.backend.mps_runs(),
-            used=used,
-        )
+        return chosen.backend
 
     def set_communicator(self, handle: int) -> None:
         """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
@@ -184,7 +126,7 @@ class Frame:
         found.patience = self.config.wait
         before, self.comm = self.comm, found
         before.free()
-        self._share_devices(found)
+        choice.share_devices(self.config, found)
 
         if self._properties is None:
             return
@@ -224,24 +166,6 @@ class Frame:
         comm.free()
         raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
 
-    def _share_devices(self, comm: Communicator) -> None:
-        """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError, on all ranks,
-        where FRAME_MPS=require and the ranks of any node cannot."""
-        mode = self.config.mps
-        wanted = kernels.engine.backend.may_be_device(self.config.backend)
-        said = mps.share(comm.node, mode, wanted, kernels.engine.backend.mps_runs())
-
-        # What the nodes say, by their first ranks.
-        everywhere = comm.share((platform.node(), said))
-        failed = [f"{text} (node {name})" for name, text in everywhere if text.startswith("no MPS")]
-        refuse(failed and mode == "require", f"FRAME_MPS=require: {''.join(failed[:1])}.", BackendError)
-
-        _, by_rank_0 = everywhere[0]
-        if said and comm.rank == 0:
-            print(f"libframe: {said}.", file=sys.stderr)
-        elif said != by_rank_0 and comm.rank_on_node == 0:
-            print(f"libframe: node {platform.node()}: {said or 'no GPU is shared'}.", file=sys.stderr)
-
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
         if self._properties is not None:
@@ -249,8 +173,7 @@ class Frame:
             impl.wait_for_all()
             impl.watch.write(self.comm.rank_of_job)
 
-            for address, end in self._properties.pinned.items():
-                self.backend.unpin(address, end - address)
+            self._properties.pinned.end()
             impl.free()
             self.backend.release()
 
@@ -481,15 +404,14 @@ class Frame:
         properties = self.properties
         return properties.pairs.run(fields, lambda moved: self._contractions.run(name, moved, properties.impl))
 
-    def contract_arrays(self, name: str, names: str, addresses, n: int, extents, m: int, size: int):
-        """The same by names, separated by commas, addresses, and the extents of all arrays, one array after the other,
-        the fastest index first. size: bytes of a number. Arrays are contiguous."""
-        return self.contract(name, self._contractions.fields(name, names, addresses, extents, size))
+    def contract_arrays(self, name: str, *arrays):
+        """The same on contiguous arrays. arrays: the fields of stripe.Listed."""
+        return self.contract(name, self._contractions.fields(name, Listed(*arrays)))
 
-    def team_arrays(self, name: str, names: str, addresses, n: int, extents, m: int, size: int):
-        """Run a team kernel of the host's own on arrays by names and addresses, as contract_arrays. Errors: see
+    def team_arrays(self, name: str, *arrays):
+        """Run a team kernel of the host's own on contiguous arrays: the fields of stripe.Listed. Errors: see
         teams.bind."""
-        return self.properties.team(name, names, addresses, extents, size)
+        return self.properties.team(name, Listed(*arrays))
 
     # ---- report ----
 

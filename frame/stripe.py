@@ -311,16 +311,26 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
     return last - first + 1
 
 
-def listed(names: str, what, addresses, lengths, size: int) -> list[Field]:
+class Listed(NamedTuple):
+    """Contiguous arrays of a host as an old-style call lists them."""
+
+    names: str  # separated by commas
+    addresses: list[int]
+    n: int  # number of addresses
+    extents: list[int]  # of all arrays, one array after the other, the fastest index first
+    m: int  # number of extents
+    size: int  # bytes of a real number
+
+
+def listed(arrays: Listed, what) -> list[Field]:
     """The arrays of an old-style call.
 
-    names: separated by commas, with an address each. lengths: the extents of one array after the other, the fastest
-    index first. size: bytes of a real number. what(name) -> (rank, way), or (rank, way, bytes, kind) for another type.
-    Errors: ArgumentError.
+    what(name) -> (rank, way), or (rank, way, bytes, kind) for another type than real. Errors: ArgumentError.
     """
-    words = [word.strip() for word in names.split(",")]
+    addresses, lengths, size = arrays.addresses, arrays.extents, arrays.size
+    words = [word.strip() for word in arrays.names.split(",")]
     refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number.", BadNumber)
-    refuse(len(addresses) != len(words), f"{len(words)} names in '{names}', {len(addresses)} addresses.")
+    refuse(len(addresses) != len(words), f"{len(words)} names in '{arrays.names}', {len(addresses)} addresses.")
 
     known = [what(word) for word in words]
     wanted = sum([rank for rank, *_ in known])

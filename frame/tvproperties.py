@@ -14,20 +14,21 @@ import numpy as np
 import kernels
 from kernels.marshal import Block
 
-from . import stripe as stripes
-from .entry import ENTRIES, Entry
-from .errors import MIXTURE_CALLS, ArgumentError, StateError, UnknownName, closest, refuse
+from . import reactors, stripe as stripes
+from .entry import ENTRIES
+from .entry_words import Entry
+from .errors import MIXTURE_CALLS, StateError, UnknownName, closest, refuse
 from .impl import Sizes, TVImpl, teams
 from .impl.memory import Bound
-from .impl.views import LAST_FROM_SUM
 from .pairs import Pairs
-from .stripe import Field
+from .pins import Pins
+from .selections import Selections
+from .stripe import Field, Listed
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
 # Species data in the order in which a host passes them: frame_populatepreosshareddata, frame_populatechungshareddata.
 PREOS = ("W", "Tc", "pc", "omega", "kij", "nasa_low", "nasa_high", "T_mid")
 CHUNG = ("Vc", "dipole", "kappa_assoc", "fuller_volume")
-OF_REACTOR = ("dt", "status", "steps")  # fields whose views belong to the kind of reactor
 
 
 class TVProperties:
@@ -42,8 +43,7 @@ class TVProperties:
     def __init__(self, backend, sizes: Sizes, model: dict, rank: int = 0, precision: str = "double"):
         self.sizes = sizes
         self.model = model
-        self.guard: Callable[[Block], None] | None = None  # looks at each new selection of the host's memory
-        self.pinned: dict[int, int] = {}  # arrays of the host: address, end
+        self.pinned = Pins(lambda: self.impl)
         self.pairs = Pairs(backend, lambda: self._first.shared.change())
         self._points: dict = {}  # {(mixture, inputs, outputs): address of a function of one point}
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
@@ -51,6 +51,7 @@ class TVProperties:
         # `impl` of each thread, also of a host's thread: cffi keeps a thread's state till the thread ends.
         self.here = threading.local()
         self.here.impl = self._first = TVImpl(backend, sizes, rank, precision)
+        self.selections = Selections(self._first.shared, lambda name: self.impl.view(name).rows)
 
     @property
     def ns(self) -> int:
@@ -220,68 +221,14 @@ class TVProperties:
         return call
 
     def _bind_populate_input(self, tag: str, address: int, bounds) -> Bound:
-        return self.impl.copies.into(tag, self._selection(address, bounds))
+        return self.impl.copies.into(tag, self.selections.of_bounds(address, bounds))
 
     def _bind_populate_output(self, tag: str, address: int, bounds) -> Bound:
-        return self.impl.copies.out(tag, self._selection(address, bounds))
+        return self.impl.copies.out(tag, self.selections.of_bounds(address, bounds))
 
     def wait(self) -> None:
         """Return when this thread's calls on pinned arrays are done; needed with parameter `queue` alone."""
         self.impl.wait()
-
-    def _selection(self, address: int, bounds) -> Block:
-        """The selection of an old-style call."""
-        return self._guarded(stripes.block_from_bounds(address, bounds[:3], bounds[3:11]))
-
-    def _guarded(self, block: Block) -> Block:
-        if self.guard and block.points:
-            self.guard(block)
-        return block
-
-    def _selections(self, fields, lo, hi) -> list[tuple[Field, Block]]:
-        """(first field, selection lo..hi) of each view that the fields fill or take. An input of a single point counts
-        at all points of the others."""
-        stripes.refuse_whole(fields)
-        groups = stripes.grouped(fields)
-        rows = [self._rows(group) for group in groups]
-        blocks: list[Block | None] = []
-
-        for group, variables in zip(groups, rows):
-            is_number = group[0].way == stripes.IN and stripes.is_number(group, variables)
-            blocks.append(None if is_number else stripes.block_from_fields(group, lo, hi, variables))
-
-        like = next((block for block in blocks if block is not None), None)
-        found = []
-        for group, variables, block in zip(groups, rows, blocks):
-            if block is None and like is not None:
-                block = stripes.uniform(group, variables, like)
-            elif block is None:
-                block = stripes.block_from_fields(group, lo, hi, variables)
-
-            for array in block.arrays:
-                self._guarded(array)
-            found.append((group[0], block))
-
-        return found
-
-    def _rows(self, group) -> int:
-        """Variables that the fields of a view should have: Y may come without its last species."""
-        name, rows = group[0].name, self.impl.view(group[0].name).rows
-        if name != "Y" or rows == 1:
-            return rows
-
-        extent = group[0].extent
-        lacks_last = len(group) == rows - 1
-        if len(group) == 1:
-            lacks_last = 1 <= len(extent) < 5 and extent[-1] == rows - 1
-
-        if not lacks_last:
-            return rows
-
-        wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
-        wanted += stripes.with_variables_first(group[0], rows) or LAST_FROM_SUM
-        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted)
-        return rows - 1
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
         """Fill the view of the field from points first..last of its selection lo..hi; 0: from the first, to the
@@ -305,7 +252,7 @@ class TVProperties:
     def _bind_each(self, copy, fields, lo, hi) -> Callable[[int, int], None]:
         """call(first, last): the copies of all views that the fields fill or take."""
         copies = []
-        for field, block in self._selections(fields, lo, hi):
+        for field, block in self.selections.of_fields(fields, lo, hi):
             copies.append(_any_stripe(copy(field.name, block), block.points))
 
         if len(copies) == 1:
@@ -321,50 +268,20 @@ class TVProperties:
 
     def pin(self, address: int, n: int) -> None:
         """Pin n doubles of the host, so that a GPU copies them without a buffer, until unpin or finalize. The host must
-        not free them before that. Every backend makes the same checks. Errors: ArgumentError for memory that overlaps a
-        pinned array, BackendError when the driver refuses."""
-        self._pin(address, address + 8 * n)
+        not free them before that. Every backend makes the same checks. Errors: see Pins.add."""
+        self.pinned.add(address, address + 8 * n)
 
     def unpin(self, address: int, n: int) -> None:
         """Undo pin. Errors: ArgumentError unless pin was given the same address and n."""
-        self._unpin(address, address + 8 * n)
+        self.pinned.remove(address, address + 8 * n)
 
     def pin_array(self, fields) -> None:
         """pin for the memory between the first and the last byte of the field."""
-        self._pin(*fields[0].range)
+        self.pinned.add(*fields[0].range)
 
     def unpin_array(self, fields) -> None:
         """unpin for the field that was given to pin_array."""
-        self._unpin(*fields[0].range)
-
-    def _pin(self, low: int, high: int) -> None:
-        if low == high:  # a rank without a part of this array
-            return
-
-        for start, end in self.pinned.items():
-            if low < end and start < high:
-                clash = _clash((low, high), (start, end))
-                raise ArgumentError(
-                    f"the array to pin ({_range(low, high)}) {clash}: unpin that one first; was it freed without?"
-                )
-
-        self.impl.backend.pin(low, high - low)
-        self.pinned[low] = high
-
-    def _unpin(self, low: int, high: int) -> None:
-        if low == high:
-            return
-
-        if self.pinned.get(low) != high:
-            others = ", ".join(_range(*p) for p in list(self.pinned.items())[:4]) or "none"
-            raise ArgumentError(
-                f"the array to unpin ({_range(low, high)}) is not pinned; pinned: {others}. Was it unpinned before, "
-                "or pinned with another size?"
-            )
-
-        self.impl.wait_for_all()
-        self.impl.backend.unpin(low, high - low)
-        del self.pinned[low]
+        self.pinned.remove(*fields[0].range)
 
     # ---- pairs of arrays of the host and the device ----
 
@@ -418,7 +335,7 @@ class TVProperties:
         for name in _names(tags):
             last = first + self.impl.view(name).rows - 1
             refuse(last > variables, f"{what}: '{tags}' needs at least {last} variables, the array has {variables}.")
-            fields.append((name, self._selection(address, (*place, first, last))))
+            fields.append((name, self.selections.of_bounds(address, (*place, first, last))))
             first = last + 1
 
         return fields
@@ -454,7 +371,7 @@ class TVProperties:
             refuse(any(b is not None for b in (*lo, *hi)), f"team kernel '{collection}' takes no lo and hi.")
             return self.impl.team(collection, fields)
 
-        selected = self._selections(fields, lo, hi)
+        selected = self.selections.of_fields(fields, lo, hi)
         inputs = [(field.name, block) for field, block in selected if field.way != stripes.OUT]
         outputs = [(field.name, block) for field, block in selected if field.way != stripes.IN]
         return self.impl.block(collection, inputs, outputs)
@@ -464,57 +381,37 @@ class TVProperties:
 
         kind: "volume" or "pressure", which stays constant. fields: T, p and Y, which are updated; "status" and "steps"
         if the host wants them; "dt" [s] if it differs between points. If "steps" comes in, points with similar numbers
-        of steps are worked on side by side. dt: the number for all points; -1: none came; -2: a negative one came.
+        of steps are worked on side by side. dt: see reactors.Time.
         Returns call(dt) for repetition; None without points. Errors: ArgumentError; see TVImpl.block.
         """
         return self.pairs.run(fields, lambda moved: self._react(kind, moved, dt, lo, hi))
 
     def _react(self, kind: str, fields, dt: float, lo, hi):
         at = kernels.gas.arrays.reactor(kind, self.mixture, self.impl.shared.precision)
-        names = {field.name for field in fields}
-        _check_reactor(fields, names)
-        _check_time(dt, "dt" in names)
+        reactors.check(fields)
+        time = reactors.Time(dt, fields)
 
-        number = np.array([dt])
-        if dt != -1:
-            fields = [*fields, _constant_field(number, fields)]
-
-        inputs: list[tuple[str, Block]] = []
-        outputs: list[tuple[str, Block]] = []
-        order: list[tuple[str, Block]] = []
-
-        named = []
-        for field in fields:
-            name = f"{field.name}_{at}" if field.name in OF_REACTOR else field.name
-            named.append(field._replace(name=name))
-
-        for field, block in self._selections(named, lo, hi):
-            if field.way != stripes.OUT:
-                (order if field.name == f"steps_{at}" else inputs).append((field.name, block))
-            if field.way != stripes.IN:
-                outputs.append((field.name, block))
-
+        named = reactors.named(time.beside(fields), at)
+        inputs, outputs, order = reactors.parts(self.selections.of_fields(named, lo, hi), at)
         run = self.impl.block(f"react_{kind}", inputs, outputs, order)
-
         if run is None:
             return None
 
         def call(dt: float) -> None:
-            _check_time(dt, "dt" in names)
-            number[0] = dt  # `number` lives as long as this call may be repeated
+            time.set(dt)
             run()
 
         return call
 
-    def team(self, name, names, addresses, lengths, size):
-        """A team kernel on contiguous arrays by names and addresses. Errors: see teams.fields and teams.bind."""
+    def team(self, name: str, arrays: Listed):
+        """A team kernel on contiguous arrays. Errors: see teams.fields and teams.bind."""
         known = kernels.registry.team_kernels
         refuse(
             name not in known,
             f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}.",
             UnknownName,
         )
-        fields = teams.fields(known[name], names, addresses, lengths, size)
+        fields = teams.fields(known[name], arrays)
         return self.pairs.run(fields, lambda moved: self.impl.team(name, moved))
 
 
@@ -531,40 +428,6 @@ def _any_stripe(copy: Bound, points: int) -> Callable[[int, int], None]:
             copy(first or 1, last or points)
 
     return call
-
-
-def _check_reactor(fields, names: set[str]) -> None:
-    """Raises ArgumentError unless T, p and Y are updated and no other field is there."""
-    by_name = {field.name: field for field in fields}
-    for name in ("T", "p", "Y"):
-        refuse(name not in names, f"'{name}' is missing: wanted frame_inout('{name}', {name}).")
-        way = by_name[name].way
-        refuse(way != stripes.INOUT, f"'{name}' is updated: wanted frame_inout('{name}', {name}).")
-
-    strange = ", ".join(sorted(names - {"T", "p", "Y", *OF_REACTOR}))
-    refuse(strange, f"got {strange}; wanted T, p, Y, dt, status, steps.")
-
-
-def _check_time(dt: float, field: bool) -> None:
-    """Raises ArgumentError unless there is a time, once. field: whether it came as a field."""
-    refuse(dt == -2 or dt != dt, "dt is negative, wanted a time in s.")
-    refuse(dt == -1 and not field, "dt is missing: wanted a number, dt=1d-6, or frame_in('dt', dt).")
-    refuse(dt != -1 and field, "dt came as a number and as a field; wanted one of them.")
-
-
-def _constant_field(number: np.ndarray, fields) -> Field:
-    """An array of the points of T, all elements of which are this number."""
-    like = next(field for field in fields if field.name == "T")
-    address = number.ctypes.data if like.address else 0
-    return like._replace(name="dt", way=stripes.IN, address=address, stride=(0,) * len(like.stride), size=8)
-
-
-def _clash(new: tuple[int, int], old: tuple[int, int]) -> str:
-    return "is pinned already" if new == old else f"overlaps one that is pinned ({_range(*old)})"
-
-
-def _range(low: int, high: int) -> str:
-    return f"{high - low} bytes at {low:#x}"
 
 
 def _member(entry: Entry):

@@ -106,7 +106,8 @@ def run_command(arguments, comm) -> int:
         return verify.main(given.quick, given.only, given.folder, given.jobs or verify.usual_jobs())
     if command == "scaling":
         ways = given.exchange or ["all"]
-        return scaling.main(comm, given.backend, ways, given.cells, given.steps, given.json, given.changes)
+        study = scaling.Study(given.cells, given.steps, tuple(given.changes), tuple(ways))
+        return scaling.main(comm, study, given.backend, given.json)
 
     case = Case.from_file(given.case, given.changes)
     if given.backend:

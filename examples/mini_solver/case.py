@@ -4,6 +4,7 @@ formulas, mixtures.py what becomes of [mixture]."""
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import pathlib
@@ -353,13 +354,14 @@ class Case:
         said = f"[boundary] y: {', '.join(kinds[0])} and {', '.join(kinds[1])}, around an axis"
         wanted(self.lower[1] > 0 or kinds[0] == ["slip_wall"], f"{said}; the axis itself wants y_low = 'slip_wall'.")
         wanted("periodic" not in kinds[0], f"{said}; a radius is not periodic.")
-        swirl = [self.initial["w"]] + [
-            part.get("velocity", [0, 0, 0])[2] for pair in self.boundary.values() for side in pair for part in side
-        ]
+
+        swirl = [self.initial["w"]]
+        for sides in self.boundary.values():
+            for part in itertools.chain(*sides):
+                swirl.append(part.get("velocity", [0, 0, 0])[2])
         moving = [w for w in swirl if w not in (0, "0")]
-        wanted(
-            not moving, f"a velocity of {(moving or [0])[0]!r} around the axis; axisymmetric flows here do not swirl."
-        )
+        told = f"a velocity of {(moving or [0])[0]!r} around the axis; axisymmetric flows here do not swirl."
+        wanted(not moving, told)
 
     def _numerics(self):
         """Refuse values of several sections that do not go together."""

@@ -132,20 +132,24 @@ class Exchange:
         return bind_moves(self.backend, parts, self._boxes, count, self.fringe.last_decides)
 
     def _choose(self, way, remote):
-        if way in ("auto", "ipc"):
-            try:
-                self.mailboxes = Mailboxes(
-                    self.ranks,
-                    self.backend,
-                    remote,
-                    0 if self._alarm is None else self.backend.address(self._alarm),
-                    sharing=way == "ipc" or self.backend.peers.at_once,
-                )
-                return "ipc"
-            except NoWay as error:
-                if way == "ipc":
-                    raise NoWay(f"[parallel] exchange = 'ipc': {error}; choose 'staged'.") from None
-        return way if way != "auto" else "cuda_mpi" if cuda_aware() else "staged"
+        """The way of exchange: the one that is asked for; with "auto" the first that is there. Errors: NoWay."""
+        if way not in ("auto", "ipc"):
+            return way
+
+        try:
+            self.mailboxes = Mailboxes(
+                self.ranks,
+                self.backend,
+                remote,
+                0 if self._alarm is None else self.backend.address(self._alarm),
+                sharing=way == "ipc" or self.backend.peers.at_once,
+            )
+            return "ipc"
+        except NoWay as error:
+            if way == "ipc":
+                raise NoWay(f"[parallel] exchange = 'ipc': {error}; choose 'staged'.") from None
+
+        return "cuda_mpi" if cuda_aware() else "staged"
 
     def _slab(self, d, side, inside):
         """The layers at a side, of the block (inside) or of its fringe."""

@@ -148,8 +148,9 @@ def _image_of_all(flow, blocks, attributes, form):
 
 
 def _write_together(flow, path, blocks, attributes, form):
-    h5py, ranks, error_text = hdf5(), flow.ranks, ""
-    part, cells = path.with_name(path.name + ".part"), flow.case.cells
+    """Write a file by all ranks, under a name of its own until it is whole. Errors: OutputError, on all ranks."""
+    ranks, error_text = flow.ranks, ""
+    part = path.with_name(path.name + ".part")
     attributes = ranks.everyone(attributes)[0]  # sums could differ in their last bits; a file has one of each
 
     try:
@@ -157,17 +158,10 @@ def _write_together(flow, path, blocks, attributes, form):
             path.parent.mkdir(parents=True, exist_ok=True)
         ranks.comm.Barrier()
 
-        with h5py.File(part, "w", driver="mpio", comm=ranks.comm) as file:
+        with hdf5().File(part, "w", driver="mpio", comm=ranks.comm) as file:
             file.attrs.update(attributes)
             for name, block in blocks.items():
-                target = file.create_dataset(name, form.shape(block, cells), **form.options())
-
-                with target.collective:  # check sums need this
-                    if form.line:
-                        _put_line(h5py, target, ranks.first, cells, np.ascontiguousarray(block))
-                    else:
-                        target[(..., *_box(ranks.first, block))] = block
-
+                _put_block(file, name, block, flow, form)
             _annotate(file, form.notes)
 
         if ranks.rank == 0:
@@ -182,6 +176,18 @@ def _write_together(flow, path, blocks, attributes, form):
         if ranks.rank == 0 and part.is_file():
             part.unlink()
         raise OutputError(f"'{path}' cannot be written: {error_text}.")
+
+
+def _put_block(file, name, block, flow, form):
+    """Write this rank's block of a field. Collective."""
+    cells, first = flow.case.cells, flow.ranks.first
+    target = file.create_dataset(name, form.shape(block, cells), **form.options())
+
+    with target.collective:  # check sums need this
+        if form.line:
+            _put_line(hdf5(), target, first, cells, np.ascontiguousarray(block))
+        else:
+            target[(..., *_box(first, block))] = block
 
 
 def _as_line(field):

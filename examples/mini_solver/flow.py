@@ -1,8 +1,11 @@
 """Flow: a case on one rank, put together from its parts, and a time step.
 
 layer.py       the Frame: backend, device, mixture, property launches, timers
+scheme.py      numerics of the case
 grid.py        cells of a direction
 block.py       cells of this rank, and the arrays over them
+arrays.py      which arrays these are
+initial.py     the state from which the flow starts
 properties.py  launches of the equation of state and of the transport models
 fluxes.py      sensor, convective and viscous fluxes
 sides.py       boundaries: the fringe beyond them, what passes through
@@ -27,68 +30,25 @@ own rate.
 """
 
 import collections
-import dataclasses
-import warnings
 
 import numpy as np
 
-from . import averages, chemistry, failure, layer, limiter, stencil, stepping
+from . import arrays, averages, chemistry, failure, initial, layer, limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
-from .case import AXES, CFL_LIMIT, LOWEST_T
-from .clock import ROWS as CLOCK_ROWS, Clock
+from .case import CFL_LIMIT
+from .clock import Clock
 from .errors import FlowError, wanted
 from .exchange import Exchange
-from .expression import Expression
 from .fluxes import Fluxes
-from .properties import AMOUNTS, KEPT, Properties, kept_rows
+from .properties import AMOUNTS, Properties
 from .ranks import Ranks
-from .sides import Side, composition
+from .scheme import Scheme
+from .sides import Side
 
 PRIMITIVE = ("u", "v", "w", "p")
 HELD = ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam", "phases_status", "phases_steps", *AMOUNTS)  # arrays
 QUEUE = 64  # steps: on a device some 0.1 s of the smallest flows that are worth one
-
-
-@dataclasses.dataclass(frozen=True)
-class Scheme:
-    """The numerics of a case, as the parts of the solver read them."""
-
-    conservative: bool  # apec; else double flux
-    frozen: bool  # double flux: gamma_c stays over the stages of a step
-    viscous: bool
-    limited: bool
-    phases: bool  # vapour and liquid in equilibrium
-    source: bool  # of manufactured solutions
-
-    @classmethod
-    def of(cls, case, mixture, source):
-        """Errors: CaseError for numerics that do not serve the mixture."""
-        numerics = case.numerics
-        conservative = numerics["scheme"] == "apec"
-        frozen = not conservative and numerics["freeze"] == "step"
-
-        phases = mixture.options["phases"] == "equilibrium"
-        if phases:
-            _refuse_for_phases(case)
-
-        return cls(conservative, frozen, numerics["viscous"], numerics["limiter"], phases, source)
-
-
-def _refuse_for_phases(case):
-    """CaseError for what is not there with phases in equilibrium."""
-    said = "[mixture] options: phases = 'equilibrium'"
-
-    wanted(
-        case.numerics["scheme"] == "apec",
-        f"{said} needs [numerics] scheme = 'apec': a cell's phases follow from its energy, which double_flux does not "
-        "conserve.",
-    )
-    wanted(case.initial["rho"] == "", f"{said} needs T and p in [initial]: from rho the phases are not found.")
-    wanted(
-        case.chemistry["kind"] == "none",
-        f"{said}: its cells do not react; [chemistry] kind = '{case.chemistry['kind']}', wanted 'none'.",
-    )
 
 
 class Flow:
@@ -111,7 +71,7 @@ class Flow:
         self.scheme = Scheme.of(case, self.mixture, source is not None)
         self.ns, self.dimensions = self.mixture.ns, case.dimensions
         self.block = Block(case, self.ranks, self.frame)
-        self._allocate()
+        arrays.allocate(self.block, case, self.scheme, self.ns)
 
         self._make_parts()
         self._make_queue()
@@ -119,7 +79,7 @@ class Flow:
 
         if source is not None:
             self._hold_source(source)
-        self.start(self._initial())
+        self.start(initial.of_case(case, self.block, self.mixture))
         self._refuse_unstable()
 
     # ---- set-up
@@ -198,86 +158,9 @@ class Flow:
         for name, count in faces.items():
             wanted(count, f"{name} has no face: its 'where', or the boundaries before it, leave none.")
 
-    def _allocate(self):
-        """The block's arrays by name, and names for rows of them."""
-        self.block.allocate(self._rows())
-        a, ns = self.block.arrays, self.ns
-
-        a["rho_k"] = a["Q"][:ns]
-        a["p"] = a["Q"][ns + 3]
-        if self.scheme.conservative:
-            a["T"] = a["Q"][ns + 4]
-        if self.scheme.phases:
-            a["ln_kappa"] = a["Q"][ns + 5 : 2 * ns + 5]
-            a["eta"], a["phases_status"] = a["Q"][2 * ns + 5 : 2 * ns + 7]
-        if self.scheme.limited:
-            a["asks"] = a["shares"][-1]
-
-        a["clock"] = self.backend.empty((len(CLOCK_ROWS),))
-        a["length"] = a["clock"][:1]  # of a step
-        a["rate"] = self.backend.empty((1 + self.scheme.viscous,))  # the largest [1/s]
-
-    def _rows(self) -> dict:
-        """{name: rows} of the arrays over the block."""
-        ns, scheme = self.ns, self.scheme
-        searched = sum(kept_rows(ns).values()) if scheme.phases else 0
-        rows = {
-            "Q": ns + 4 + scheme.conservative + searched,
-            "momentum": 3 + scheme.conservative,  # and energy
-            "U0": ns + 4,
-            "gamma_c": 1,
-            "e_vol": 1,
-            "cv_vol": 1,
-            "gruneisen": 1,
-        }
-
-        # Of the scheme.
-        rows |= {"kept": 2 + searched} if scheme.conservative else {"T": 1}
-        if scheme.phases:
-            rows |= {"gamma_eq": 1, "phases_steps": 1} | dict.fromkeys(AMOUNTS, 1)
-        if scheme.conservative or scheme.viscous or scheme.source:
-            rows |= {"h_Y": ns, "eps_k": ns}
-        if scheme.viscous:
-            rows |= {"mu": 1, "lam": 1, "D": ns}
-        if scheme.source:
-            rows |= {"source": ns + 4}
-
-        # Of the parts.
-        if scheme.limited:
-            rows |= limiter.arrays(ns, self.dimensions)
-        if self.case.chemistry["kind"] != "none":
-            rows |= chemistry.arrays(ns)
-        if self.case.output["averages"]:
-            rows |= averages.arrays(ns)
-        if self.case.axisymmetric:
-            rows |= {"around": 2}
-
-        # Of each direction.
-        for axis in AXES[: self.dimensions]:
-            rows[f"flux_{axis}"] = ns + 5
-            if scheme.viscous:
-                rows[f"viscous_{axis}"] = ns + 4
-
-        return rows
-
-    def _switches(self) -> dict:
-        """Compile-time numbers of the stencil kernels."""
-        case, numerics = self.case, self.case.numerics
-        return {
-            "ORDER": numerics["order"],
-            "DISSIPATION": ("none", "sensor", "always").index(numerics["dissipation"]),
-            "CONSERVATIVE": self.scheme.conservative,
-            "VISCOUS": self.scheme.viscous,
-            "SOURCE": self.scheme.source,
-            "PHASES": self.scheme.phases,
-            "DIMENSIONS": self.dimensions,
-            "METRICS": case.stretched,
-            "AXISYMMETRIC": case.axisymmetric,
-        }
-
     def _binder(self):
         """bind(name, **renamed): a stencil kernel over the block's arrays."""
-        switches, inv_W = self._switches(), 1 / self.mixture.species.W
+        switches, inv_W = self.scheme.switches(self.case), 1 / self.mixture.species.W
 
         def bind(name, **renamed):
             module = self.frame.compile(stencil.source(name, switches, inv_W))
@@ -322,107 +205,11 @@ class Flow:
 
         return self.block.interior(name)[0]
 
-    # ---- initial state
-    def _initial(self) -> dict:
-        """{"velocity", "Y" and two of T, p, rho: values} of the case's expressions, as `start` takes them."""
-        initial, x = self.case.initial, self.coordinates()
-        shape = self.block.cells[::-1]
-
-        def value(key):
-            formula = Expression(initial[key], initial["constants"], f"[initial] {key}")
-            return np.broadcast_to(formula(x), shape)
-
-        state = {}
-        for key in ("T", "p", "rho"):
-            if initial[key] != "":
-                state[key] = value(key)
-                lowest = state[key].min()
-                wanted(lowest > 0, f"[initial] {key}: lowest value {lowest:g}; wanted positive everywhere.")
-
-        state["velocity"] = np.stack([value(key) for key in "uvw"])
-        state["Y"] = composition(
-            initial["X"],
-            initial["Y"],
-            self.mixture,
-            [np.broadcast_to(c, shape) for c in x],
-            initial["constants"],
-            "[initial]",
-        )
-
-        return state
-
-    def start(self, state):
-        """Set the flow. state: `velocity` (3, nz, ny, nx) [m/s], `Y` (ns, nz, ny, nx), and two of T [K], p [Pa], rho
+    # ---- state
+    def start(self, given):
+        """Set the flow. given: `velocity` (3, nz, ny, nx) [m/s], `Y` (ns, nz, ny, nx), and two of T [K], p [Pa], rho
         [kg/m3]. Errors: CaseError where the equation of state has no such state."""
-        shape = self.block.cells[::-1]
-
-        def flat(values):
-            """Of the block's shape, contiguous."""
-            return np.ascontiguousarray(np.broadcast_to(values, (*np.shape(values)[:-3], *shape)), dtype=float)
-
-        def call(name, **arrays):
-            return self.mixture.properties(name, backend=self.backend, **arrays)[name]
-
-        Y, u = flat(state["Y"]), flat(state["velocity"])
-        if self.scheme.phases:
-            self._start_phases(flat(state["T"]), flat(state["p"]), Y, u)
-            return
-
-        # Density, pressure and temperature of two of them.
-        if "rho" in state:
-            rho = flat(state["rho"])
-            p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho * Y)
-        else:
-            p, T = flat(state["p"]), flat(state["T"])
-            self._refuse_cold(T)
-            rho = call("rho", T=T, p=p, Y=Y)
-
-        T = call("T", p=p, rho_k=rho * Y)
-        self._refuse_impossible(T, p, rho)
-
-        # Total energy; double flux makes it of p.
-        rho_k = rho * Y
-        mass = rho_k.sum(0)
-        energy = np.ones(shape)
-        if self.scheme.conservative:
-            energy = call("e_vol", T=T, rho_k=rho_k) + 0.5 * mass * (u * u).sum(0)
-
-        rows = [*u, p, T] if self.scheme.conservative else [*u, p]
-        self.set_state(np.stack([*rho_k, *(mass * u), energy]), np.stack(rows))
-
-    def _start_phases(self, T, p, Y, u):
-        """Set the flow to phases in equilibrium at T and p."""
-        self._refuse_cold(T)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a point without a state is refused below
-            found = self.mixture.properties(["rho", "e", *KEPT], backend=self.backend, T=T, p=p, Y=Y)
-
-        rho = found["rho"]
-        self._refuse_impossible(T, p, rho)
-
-        energy = rho * (found["e"] + 0.5 * (u * u).sum(0))
-        rows = [*u, p, T, *found["ln_kappa"], found["eta"], found["phases_status"]]
-        self.set_state(np.stack([*(rho * Y), *(rho * u), energy]), np.stack(rows))
-
-    def _refuse_impossible(self, T, p, rho):
-        """CaseError where the equation of state has no temperature, or one below the models' range."""
-        fits = np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0)
-        k, j, i = np.unravel_index(np.argmin(fits), fits.shape)  # the first that does not fit, if there is one
-
-        wanted(
-            fits.all(),
-            f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = "
-            f"{p[k, j, i]:g} Pa, rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K.",
-        )
-
-        self._refuse_cold(T)
-
-    @staticmethod
-    def _refuse_cold(T):
-        """CaseError for temperatures below the models' range."""
-        lowest = T.min()
-        said = f"[initial]: lowest temperature {lowest:g} K; the models end at {LOWEST_T:g} K."
-        wanted(not lowest < LOWEST_T, said)
+        self.set_state(*initial.Initial(self)(given))
 
     def state(self) -> dict:
         """The state for a restart, on the host: U, as kernels/update.h has it, and the rows of Q that are not in it."""

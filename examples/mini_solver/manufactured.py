@@ -76,30 +76,45 @@ class Flow:
 
     def flux(self, x, d, viscous):
         """Total flux in direction d: rows rho_k, momentum, energy."""
-        T, rho_k, u = self.state(x)
-        p, e, h_k = self.gas.at(T, rho_k)
-        rho = rho_k.sum(0)
-        out = [r * u[d] for r in rho_k]
-        out += [rho * u[c] * u[d] + (p if c == d else 0) for c in range(3)]
-        out.append((e + 0.5 * rho * (u * u).sum(0) + p) * u[d])
-
+        rows = self._convective(x, d)
         if viscous:
-            du = [[self.slope(c, x, b) for b in range(3)] for c in "uvw"]
-            div = du[0][0] + du[1][1] + du[2][2]
-            tau = [self.mu * (du[c][d] + du[d][c] - (2 / 3 * div if c == d else 0)) for c in range(3)]
-            W = self.gas.sp.W
-            n_k = rho_k / W.reshape(-1, *(1,) * T.ndim)
-            n = n_k.sum(0)
-            slope_n = np.stack([self.slope("r0", x, d) / W[0], self.slope("r1", x, d) / W[1]])
-            X_d = (slope_n - n_k / n * slope_n.sum(0)) / n
-            J = -n * W.reshape(-1, *(1,) * T.ndim) * self.D * X_d
-            J = J - rho_k / rho * J.sum(0)
-            q = -self.lam * self.slope("T", x, d) + (h_k * J).sum(0)
-            out[:2] = [f + j for f, j in zip(out, J)]
-            out[2:5] = [f - t for f, t in zip(out[2:5], tau)]
-            out[5] = out[5] + q - sum(t * v for t, v in zip(tau, u))
+            rows = [convective + more for convective, more in zip(rows, self._viscous(x, d))]
 
-        return np.stack([np.broadcast_to(f, np.broadcast_shapes(*(c.shape for c in x))) for f in out])
+        shape = np.broadcast_shapes(*(c.shape for c in x))
+        return np.stack([np.broadcast_to(row, shape) for row in rows])
+
+    def _convective(self, x, d):
+        T, rho_k, u = self.state(x)
+        p, e, _ = self.gas.at(T, rho_k)
+        rho = rho_k.sum(0)
+
+        momentum = list(rho * u * u[d])
+        momentum[d] = momentum[d] + p
+        energy = (e + 0.5 * rho * (u * u).sum(0) + p) * u[d]
+        return [*(rho_k * u[d]), *momentum, energy]
+
+    def _viscous(self, x, d):
+        """Diffusion, with a sum of zero, less the stress; heat conducted and brought by diffusion, less its work."""
+        T, rho_k, u = self.state(x)
+        *_, h_k = self.gas.at(T, rho_k)
+        W = self.gas.sp.W.reshape(-1, *(1,) * T.ndim)
+
+        # Stress.
+        du = [[self.slope(c, x, b) for b in range(3)] for c in "uvw"]
+        tau = [self.mu * (du[c][d] + du[d][c]) for c in range(3)]
+        tau[d] = tau[d] - self.mu * 2 / 3 * (du[0][0] + du[1][1] + du[2][2])
+
+        # Diffusion along the gradients of the mole fractions.
+        n_k = rho_k / W
+        n = n_k.sum(0)
+        slope_n = np.stack([self.slope("r0", x, d), self.slope("r1", x, d)]) / W
+        X_d = (slope_n - n_k / n * slope_n.sum(0)) / n
+        J = -n * W * self.D * X_d
+        J = J - rho_k / rho_k.sum(0) * J.sum(0)
+
+        q = -self.lam * self.slope("T", x, d) + (h_k * J).sum(0)
+        work = sum(t * v for t, v in zip(tau, u))
+        return [*J, *(-t for t in tau), q - work]
 
     def source(self, x, viscous):
         """div of the flux: what keeps these fields steady."""

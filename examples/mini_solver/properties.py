@@ -22,7 +22,7 @@ def kept_rows(ns) -> dict:
 
 
 class Properties:
-    """Launches over a whole block, fringe included. scheme: a Scheme (flow.py)."""
+    """Launches over a whole block, fringe included. scheme: a Scheme (scheme.py)."""
 
     def __init__(self, block, scheme):
         self.block, self.scheme = block, scheme

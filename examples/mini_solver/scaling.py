@@ -4,10 +4,12 @@ Strong: one grid, shared by more and more ranks; the fields at the end have to b
 that size for each rank. On a GPU with each way of exchange that is asked for. Ranks that take no part sleep.
 """
 
+import dataclasses
 import hashlib
 import json
 import pathlib
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -184,37 +186,47 @@ class Table:
         return " x ".join(map(str, grid[::2]))
 
 
-def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, changes=(), kinds=("strong", "weak")) -> int:
-    """Exit status 0, or 2 where ranks give other bits. comm: COMM_WORLD, None without mpirun. changes: as case.change
-    takes them. Table on rank 0, JSON in `path`."""
-    rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
-    wanted(cells >= 8, f"--cells {cells}; wanted 8 or more.")
-    wanted(steps >= 1, f"--steps {steps}; wanted 1 or more.")
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """What is measured."""
+
+    cells: int = 64  # along each edge of the grid, or of each rank's block
+    steps: int = 10  # of a round
+    changes: tuple[str, ...] = ()  # of the case, as case.change takes them
+    ways: tuple[str, ...] = ("all",)  # of exchange, on a GPU
+    kinds: tuple[str, ...] = ("strong", "weak")
+
+    def check(self):
+        """Errors: CaseError for less than a cell or a step."""
+        wanted(self.cells >= 8, f"--cells {self.cells}; wanted 8 or more.")
+        wanted(self.steps >= 1, f"--steps {self.steps}; wanted 1 or more.")
+
+    def case(self, kind, grid, **parallel) -> Case:
+        """The case of a kind on a grid of ranks."""
+        blocks = grid if kind == "weak" else (1, 1, 1)
+        return layer_case([self.cells * count for count in blocks], blocks, changes=self.changes, **parallel)
+
+
+def main(comm, study, backend=None, path=None) -> int:
+    """Exit status 0, or 2 where ranks give other bits. comm: COMM_WORLD, None without mpirun. Table on rank 0, JSON in
+    `path`."""
+    rank = comm.rank if comm is not None else 0
+    study.check()
     if path and rank == 0:
         try_folder(pathlib.Path(path).parent)
     mailboxes.PATIENCE = 2**25  # nothing here takes longer than half a minute
 
     # One Frame for all flows: each rank keeps its device.
     frame = layer.open_frame(backend or "auto", comm)
-    layer.begin(frame, layer_case([cells] * 3, changes=changes).make_mixture())
-
-    ways = ways_here(frame.backend) if "all" in ways else ways
+    layer.begin(frame, study.case("strong", (1, 1, 1)).make_mixture())
 
     table = Table(rank)
-    for kind in kinds:
-        table.head(kind, cells, changes)
-        for n in counts(size):
-            group = comm.Split(0 if rank < n else 1, rank) if comm is not None else None
-            if rank < n:
-                for way in ways if n > 1 else ways[:1]:
-                    run(table, kind, n, way, cells, steps, changes, group, frame)
-
-            if comm is not None:
-                wait_asleep(comm)
-                group.Free()
+    for kind in study.kinds:
+        table.head(kind, study.cells, study.changes)
+        run_kind(table, study, kind, comm, frame)
 
     if path and rank == 0:
-        told = {"backend": frame.backend.describe(), "steps": steps, "rows": table.rows}
+        told = {"backend": frame.backend.describe(), "steps": study.steps, "rows": table.rows}
         save(pathlib.Path(path), json.dumps(told, indent=1, default=str).encode())
 
     frame.finalize()
@@ -224,27 +236,50 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, chang
     return 2 if comm is not None and comm.bcast(table.wrong) or table.wrong else 0
 
 
-def run(table, kind, ranks, way, cells, steps, changes, group, frame):
-    """Measure a flow on so many ranks, which are `group`, with a way of exchange, and add its row to the table."""
-    grid = grid_of(ranks)
-    blocks = grid if kind == "weak" else (1, 1, 1)
-    size = [cells * count for count in blocks]
+def run_kind(table, study, kind, comm, frame):
+    """The rows of a kind, by numbers of ranks. Ranks that take no part sleep."""
+    ways = ways_here(frame.backend) if "all" in study.ways else study.ways
+    if comm is None:
+        run(table, study, Flown(kind, 1, ways[0]), None, frame)
+        return
 
-    case = layer_case(size, blocks, changes=changes, ranks=list(grid), exchange=way)
+    for n in counts(comm.size):
+        takes_part = comm.rank < n
+        group = comm.Split(0 if takes_part else 1, comm.rank)
+        for way in ways if n > 1 else ways[:1]:
+            if takes_part:
+                run(table, study, Flown(kind, n, way), group, frame)
+
+        wait_asleep(comm)
+        group.Free()
+
+
+class Flown(NamedTuple):
+    """A flow of a row."""
+
+    kind: str  # "strong" or "weak"
+    ranks: int
+    way: str  # of exchange
+
+
+def run(table, study, flown, group, frame):
+    """Measure a flow on the ranks of a group, and add its row to the table."""
+    grid = grid_of(flown.ranks)
+    case = study.case(flown.kind, grid, ranks=list(grid), exchange=flown.way)
 
     try:
         flow = Flow(case, group, frame)
     except NoWay as error:  # all ranks get it together
-        table.missing(ranks, grid, way, error)
+        table.missing(flown.ranks, grid, flown.way, error)
         return
 
     row = {
-        "kind": kind,
-        "ranks": ranks,
+        "kind": flown.kind,
+        "ranks": flown.ranks,
         "grid": grid,
         "exchange_way": flow.exchange.traffic(),
         "cells": flow.case.cells,
-        **measure(flow, steps),
+        **measure(flow, study.steps),
     }
 
     table.add(row, flow)

@@ -51,10 +51,11 @@ class Filling:
             result, filled = open_.pop()
             for source, number in filled.basis:
                 now = source.filled
-                if now.number != number:
-                    if not now.came_from(result, filled.number):
-                        return source
-                elif now.basis and source not in seen:
+                is_same = now.number == number
+                if not is_same and not now.came_from(result, filled.number):
+                    return source
+
+                if is_same and now.basis and source not in seen:
                     seen.add(source)
                     open_.append((source, now))
 

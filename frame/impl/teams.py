@@ -12,12 +12,12 @@ import numpy as np
 import kernels
 
 from ..errors import ArgumentError, refuse
-from ..stripe import IN, OUT, Field, listed
+from ..stripe import IN, OUT, Field, Listed, listed
 from .launchers import ArrayLauncher, Transfer
 from .state import ThreadState
 
 
-def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
+def fields(kernel, arrays: Listed) -> list[Field]:
     """The arrays of an old-style call (stripe.listed); the declaration of the kernel says which arrays are written."""
     declared = {a.name: a for a in kernel.operands}
 
@@ -33,7 +33,7 @@ def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
         return len(a.extents), way, dtype.itemsize, dtype.kind
 
     try:
-        return listed(names, what, addresses, lengths, size)
+        return listed(arrays, what)
     except ArgumentError as error:
         raise ArgumentError(f"team kernel '{kernel.name}': {error}") from None
 

@@ -70,14 +70,13 @@ def _cuda() -> list[tuple[str, str]]:
             return [("backend cuda", "no: no CUDA device is visible")]
 
         found = [("backend cuda", f"yes, {count} device{'s' * (count > 1)}")]
-        for device in range(count):
-            facts = []
-            for key, value in kernels.get_backend("cuda", device=device).describe().items():
-                if key not in ("name", "device", "devices", "MPS"):
-                    facts.append(f"{key} {value}")
-
-            found.append((f"device {device}", ", ".join(facts)))
-
+        found += [(f"device {device}", _facts(device)) for device in range(count)]
         return found
     except FrameError as error:
         return [("backend cuda", f"no: {error}")]
+
+
+def _facts(device: int) -> str:
+    """The facts of a CUDA device that are not those of the machine."""
+    described = kernels.get_backend("cuda", device=device).describe()
+    return ", ".join([f"{k} {v}" for k, v in described.items() if k not in ("name", "device", "devices", "MPS")])

@@ -2,7 +2,6 @@
 can be evaluated, and remedies if not. With --convert: a CHEMKIN mechanism becomes a Cantera file."""
 
 import collections
-import contextlib
 import json
 import pathlib
 import re
@@ -106,14 +105,10 @@ def row(path, phase: str, thermo: str, folder=None) -> Row:
             setattr(found, way, loaded(mixtures[way]))
         except MixtureError as error:
             found.said[way] = str(error)
-
-            # Follow the remedy in the message.
-            needed = named_options(str(error))
-            with contextlib.suppress(MixtureError):
-                if needed:
-                    mixtures[way] = quietly(path, phase, options | needed)
-                    shown = ", ".join(f"{option}={json.dumps(value)}" for option, value in needed.items())
-                    found.said[way] += f" With {shown}: {loaded(mixtures[way])}."
+            mended, said = _by_the_remedy(path, phase, options, str(error))
+            found.said[way] += said
+            if mended is not None:
+                mixtures[way] = mended
 
     # The reactions do not depend on the equation.
     for mixture in list(mixtures.values())[:1]:
@@ -122,6 +117,20 @@ def row(path, phase: str, thermo: str, folder=None) -> Row:
         except MixtureError as error:
             found.omega, found.said[OMEGA] = "refused", str(error)
     return found
+
+
+def _by_the_remedy(path, phase: str, options: dict, message: str) -> tuple[Mixture | None, str]:
+    """(mixture, what to say of it) with the options that a message names; None where that is refused, too."""
+    needed = named_options(message)
+    if not needed:
+        return None, ""
+
+    shown = ", ".join(f"{option}={json.dumps(value)}" for option, value in needed.items())
+    try:
+        mixture = quietly(path, phase, options | needed)
+        return mixture, f" With {shown}: {loaded(mixture)}."
+    except MixtureError:
+        return None, ""
 
 
 def files(path: pathlib.Path) -> list[pathlib.Path]:

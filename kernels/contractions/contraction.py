@@ -12,18 +12,16 @@ import functools
 import itertools
 import math
 import pathlib
-import statistics
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..engine import tune
 from ..engine.backend import get_backend
 from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
-from . import einsum, estimates, host_rates, orders, render_lines, table
+from . import einsum, explained, host_rates, orders, render_lines, table
 from .arrays import as_array
 from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
@@ -454,68 +452,11 @@ class Contraction:
         With arrays (see `bind`) it also runs a few times, which writes the outputs, and reports the speed that was
         reached beside a copy of as many bytes, the bound.
         """
-        e = self.expression
-        lines = [f"statement: {s}" for s in e.statements]
-        lines.append(f"batch index: {e.batch or 'none'}; " + ", ".join(f"{i} = {x}" for i, x in self.sizes.items()))
-        lines += self._explain_orders()
-        lines += self._explain_families()
-        lines += [f"done: {s}" for s in self.program.statements]
-        density = self.flops / max(self.bytes, 1)
-        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes, {density:.2f} flops for each byte that moves")
-        lines += estimates.told(self)
+        lines = explained.lines(self)
         if arrays is not None:
-            lines.append(self._explain_speed(arrays, n))
+            run = self.bind(arrays, n)
+            lines.append(explained.speed(self, run, self._entries(arrays) if n is None else n))
         return "\n".join(lines)
-
-    def _explain_orders(self) -> list[str]:
-        """The orders of each term that has several."""
-        e, lines = self.expression, []
-        for k, m, found in orders.choices(e, self.sizes):
-            t = e.statements[k].terms[m]
-            lines.append(
-                f"orders of {' '.join(map(str, t.factors))}: {found.count}, {len(found.cheapest)} cheapest with "
-                f"{found.cost} multiply-adds an entry (dearest {found.dearest}, all loops at once {found.direct})"
-            )
-            sets = [frozenset(f.indices) for f in t.factors]
-            left = frozenset(e.statements[k].out.indices)
-            entries = orders.entries_of(t, e.statements[k].out, self.sizes, e.batch, e.found)
-            for tree in found.cheapest:
-                price, _ = orders.cost(tree, sets, left, self.sizes, e.batch, entries)
-                held = orders.between(tree, sets, left, self.sizes, e.batch, entries) * self.dtype.itemsize
-                lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops, {held} bytes between its products")
-        return lines
-
-    def _explain_families(self) -> list[str]:
-        """Products that are equal up to names."""
-        groups = orders.families(self.expression)
-        if not any(g > 1 for g in groups):
-            return []
-        kept = len([s for s in self.program.statements if s.out.name not in self.expression.references])
-        return [
-            f"products equal up to names: families of {', '.join(map(str, groups))}; here {kept} products are "
-            "computed once for all who read them"
-        ]
-
-    def _explain_speed(self, arrays, n: int | None) -> str:
-        """The speed of a few runs, beside a copy."""
-        run = self.bind(arrays, n)
-        count = self._entries(arrays) if n is None else n
-        time = self._median(run)
-
-        numbers = max(self.bytes * count // 16, 1)
-        from_, to = self.backend.empty(numbers), self.backend.empty(numbers)
-        from_[...] = 1.0
-        copied = self._median(lambda: to.__setitem__(..., from_))
-        return (
-            f"reached: {count} entries in {time:.3g} s, {self.flops * count / time * 1e-9:.4g} Gflop/s, "
-            f"{self.bytes * count / time * 1e-9:.4g} GB/s; a copy of as many bytes takes {copied:.3g} s, "
-            f"{copied / time:.2f} of it"
-        )
-
-    def _median(self, work) -> float:
-        """Seconds of a piece of work: the median of five, after one that warms up."""
-        times = [tune.seconds(self.backend, work) for _ in range(6)]
-        return statistics.median(times[1:])
 
 
 def _as_extents(sizes) -> dict:
@@ -582,10 +523,6 @@ def shared(one, other, size: int) -> bool:
     if step <= 0 or not other_shape or other_strides[0] != step:
         return True
     return (b - a) % step < span(shape[1:], strides[1:]) or (a - b) % step < span(other_shape[1:], other_strides[1:])
-
-
-def _shown(tree, factors) -> str:
-    return factors[tree].name if isinstance(tree, int) else f"({_shown(tree[0], factors)} {_shown(tree[1], factors)})"
 
 
 def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:

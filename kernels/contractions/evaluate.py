@@ -20,16 +20,22 @@ def evaluate(e, arrays, einsum, sign=float) -> list:
     for s in e.statements:
         refuse(s.function, f"'{s}' is a map: its function is C++.", ArgumentError)
         for k, t in enumerate(s.terms):
-            product = _product(s, t, held, einsum)
-            number = sign(t.number)
-            value = product if number == 1 else -product if number == -1 else number * product
-
+            value = _times(sign(t.number), _product(s, t, held, einsum))
             if s.add or k:
                 held[s.out.name] += value  # in place, as `+=` says
-            else:
-                alias = any(value is x for x in held.values())
-                held[s.out.name] = value + 0 if alias else value
+                continue
+
+            is_alias = any(value is x for x in held.values())
+            held[s.out.name] = value + 0 if is_alias else value
+
     return [held[name] for name in e.outputs]
+
+
+def _times(number, product):
+    """number * product; the product itself for 1."""
+    if number == 1:
+        return product
+    return -product if number == -1 else number * product
 
 
 def _product(s, t, held, einsum):

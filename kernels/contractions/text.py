@@ -61,6 +61,14 @@ class Statement(NamedTuple):
     add: bool = False
     function: str = ""
 
+    @property
+    def factors(self) -> list[Reference]:
+        """The factors of all terms."""
+        found: list[Reference] = []
+        for term in self.terms:
+            found += term.factors
+        return found
+
     def __str__(self):
         if self.function:
             return f"map {self.out} = {self.function}({', '.join(map(str, self.terms[0].factors))})"
@@ -98,8 +106,10 @@ class Expression:
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
-        read = (f.name for s in self.statements for t in s.terms for f in t.factors)
-        return tuple(name for name in dict.fromkeys(read) if name not in self.written)
+        read: dict[str, None] = {}
+        for s in self.statements:
+            read |= dict.fromkeys(f.name for f in s.factors)
+        return tuple(name for name in read if name not in self.written)
 
     def require(self, arrays) -> tuple[str, ...]:
         """Names of all arrays of a call, inputs before outputs. Raises ArgumentError if one is missing or unknown."""
@@ -123,13 +133,17 @@ class Expression:
         """Of each array, in the order of the text."""
         found: dict[str, list[Reference]] = {}
         for s in self.statements:
-            for r in (*(f for t in s.terms for f in t.factors), s.out):
+            for r in (*s.factors, s.out):
                 found.setdefault(r.name, []).append(r)
         return {name: tuple(dict.fromkeys(refs)) for name, refs in found.items()}
 
     @functools.cached_property
     def indices(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(i for refs in self.references.values() for r in refs for i in r.indices))
+        found: dict[str, None] = {}
+        for references in self.references.values():
+            for r in references:
+                found |= dict.fromkeys(r.indices)
+        return tuple(found)
 
     def batch_place(self, name: str) -> int | None:
         """Where the batch index stands in every reference to the array; None: in no reference, or not in all."""
@@ -235,15 +249,25 @@ def _lead(statements, local) -> str | None:
     """The first index of the first output that may be the batch's: each output has it, in one place, and no array has
     it twice. None: there is no such index."""
     outs = [s.out for s in statements if s.out.name not in local] or [statements[0].out]
-    references = [s.out for s in statements]
-    references += [f for s in statements for t in s.terms for f in t.factors]
+    references = []
+    for s in statements:
+        references += [s.out, *s.factors]
 
     for index in outs[0].indices:
-        places = {(out.name, out.indices.index(index)) if index in out.indices else None for out in outs}
-        in_one_place = None not in places and len(places) == len({out.name for out in outs})
-        if in_one_place and all(r.indices.count(index) < 2 for r in references):
+        if _in_one_place(index, outs) and all(r.indices.count(index) < 2 for r in references):
             return index
     return None
+
+
+def _in_one_place(index: str, outs) -> bool:
+    """Whether each output has the index, wherever it is written in the same place."""
+    places: dict[str, set[int]] = {}
+    for out in outs:
+        if index not in out.indices:
+            return False
+        places.setdefault(out.name, set()).add(out.indices.index(index))
+
+    return all(len(found) == 1 for found in places.values())
 
 
 def _options(text: str) -> tuple[str, dict, dict[str, str]]:

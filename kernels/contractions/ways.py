@@ -252,13 +252,20 @@ def best_tile(rows: int, columns: int) -> tuple[int, int]:
     best, least = (1, 1), math.inf
     for r in range(1, min(MOST_ROWS, rows) + 1):
         for c in range(1, min(MOST_COLUMNS, columns, HELD // r) + 1):
-            total = 0.0
-            for h, many_rows in ((r, rows // r), (rows % r, rows % r > 0)):
-                for w, many_columns in ((c, columns // c), (columns % c, columns % c > 0)):
-                    total += many_rows * many_columns * (max(h * w, 8) + 0.5 * (h + w))
-            if total < least:
-                best, least = (r, c), total
+            cost = _cost_of_tiles((rows, columns), (r, c))
+            if cost < least:
+                best, least = (r, c), cost
     return best
+
+
+def _cost_of_tiles(matrix: tuple[int, int], tile: tuple[int, int]) -> float:
+    """Cost of a matrix by tiles of a size, with smaller tiles at its edges."""
+    (rows, columns), (r, c) = matrix, tile
+    total = 0.0
+    for h, many_rows in ((r, rows // r), (rows % r, rows % r > 0)):
+        for w, many_columns in ((c, columns // c), (columns % c, columns % c > 0)):
+            total += many_rows * many_columns * (max(h * w, 8) + 0.5 * (h + w))
+    return total
 
 
 def _foldings(sums: int, width: int) -> int:

@@ -216,19 +216,20 @@ class Mixture:
     @property
     def notes(self) -> list[str]:
         """Notes for readers of results: numbers that the file did not give, and the notes of the models' constants."""
-        filled = [
-            f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}."
-            for name, fields in self.species.origin.items()
-            for origin in dict.fromkeys(fields.values())
-        ]
-
-        own = []
+        notes = [*self.words]
         if self.species.R != gas_constants.GAS_CONSTANT:
-            own.append(f"gas constant of the host: {self.species.R!r} J/mol/K.")
+            notes.append(f"gas constant of the host: {self.species.R!r} J/mol/K.")
 
-        return list(
-            dict.fromkeys([*self.words, *own, *filled, *(note for made in self.constants.all() for note in made.notes)])
-        )
+        # Numbers of a species that have the same origin share a note.
+        for name, fields in self.species.origin.items():
+            for origin in dict.fromkeys(fields.values()):
+                filled = [field for field in fields if fields[field] == origin]
+                notes.append(f"{name}: {', '.join(filled)} not in the file: {origin}.")
+
+        for constants in self.constants.all():
+            notes += constants.notes
+
+        return list(dict.fromkeys(notes))
 
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Mixture:
         """A copy with move(array) in place of each constant and pair matrix. It shows how far results change with these

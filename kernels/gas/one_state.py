@@ -43,6 +43,18 @@ def properties_of_one(mixture, names, arrays: dict) -> dict | None:
     return bound(arrays)
 
 
+def _is_plain(name: str) -> bool:
+    """Whether this is a quantity that is not carried from call to call."""
+    return name in registry.quantities and not registry.quantities[name].carried
+
+
+def _is_input(name: str) -> bool:
+    """Whether this is a composition, or a plain quantity with one number at a point."""
+    if not _is_plain(name):
+        return False
+    return registry.quantities[name].per == ("ns" if name in ("X", "Y") else "")
+
+
 class BoundState:
     """A program on arrays of one point of its own, for these names of results and of inputs."""
 
@@ -54,11 +66,9 @@ class BoundState:
         self.busy = threading.Lock()
         self.backend = None
 
-        # What any call with these names is refused for, is refused by the call of arrays
-        known = registry.quantities
-        plain = all(name in known and not known[name].carried for name in (*arrays, *self.names))
-        shapes = all(known[name].per == ("ns" if name in ("X", "Y") else "") for name in arrays) if plain else False
-        self.fits = plain and shapes and bool(self.names) and not set(self.names) & set(arrays)
+        # A call with other names goes the way of arrays, where it may be refused.
+        is_new = bool(self.names) and not set(self.names) & set(arrays)
+        self.fits = is_new and all(map(_is_plain, self.names)) and all(map(_is_input, arrays))
 
         species = mixture.species
         if isinstance(species, NoSpecies):

@@ -40,37 +40,62 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
     for kernel in kernels:
         constants.add(kernel)
 
-    sizes = {"NS": mixture.ns, "PANEL": pairs if isinstance(pairs, int) else 4}
-    if any(registry.quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
-        sizes["NR"] = mixture.nr
-    flags: dict[str, bool] = {}
-    for option, value in mixture.options.items():
-        flags |= registry.options[option].switches(value)
-    numbers: dict[str, float] = {}
-    pieces: list[tuple[str, str]] = []
-
-    for maker in constants.makers:
-        flags |= {size: value for size, value in maker.sizes.items() if isinstance(value, bool)}
-        sizes |= {size: value for size, value in maker.sizes.items() if not isinstance(value, bool)}
-        numbers |= maker.numbers
-        pieces += maker.pieces.items()
+    known = Known.of(mixture, kernels, pairs, constants.makers)
 
     return Plan(
         name=name,
         kernels=tuple(kernels),
         reads=reads,
         writes=writes,
-        sizes=sizes,
-        flags=flags,
+        sizes=known.sizes,
+        flags=known.flags,
         values=constants.in_precision(),
         tables=tuple(constants.tables),
         how=how,
         precision=precision,
-        numbers=numbers,
+        numbers=known.numbers,
         R=mixture.species.R,
         members="".join(maker.members for maker in constants.makers),
-        pieces=tuple(pieces),
+        pieces=tuple(known.pieces),
     )
+
+
+class Known(typing.NamedTuple):
+    """What the compiler knows, by name."""
+
+    sizes: dict[str, int]
+    flags: dict[str, bool]
+    numbers: dict[str, float]
+    pieces: list[tuple[str, str]]  # text of C++
+
+    @classmethod
+    def of(cls, mixture, kernels, pairs, makers: list[Constants]) -> Known:
+        """Of a mixture's species, reactions and options, and of what computes the constants. pairs: as in
+        PlannedConstants."""
+        known = cls(
+            sizes={"NS": mixture.ns, "PANEL": pairs if isinstance(pairs, int) else 4}, flags={}, numbers={}, pieces=[]
+        )
+        if any(_touches_reactions(kernel) for kernel in kernels):
+            known.sizes["NR"] = mixture.nr
+
+        for option, value in mixture.options.items():
+            known.flags.update(registry.options[option].switches(value))
+
+        for maker in makers:
+            for name, value in maker.sizes.items():
+                if isinstance(value, bool):
+                    known.flags[name] = value
+                else:
+                    known.sizes[name] = value
+            known.numbers.update(maker.numbers)
+            known.pieces.extend(maker.pieces.items())
+
+        return known
+
+
+def _touches_reactions(kernel: PointKernel) -> bool:
+    """Whether a kernel reads or writes a number of each reaction."""
+    return any(registry.quantities[q].per == "nr" for q in kernel.reads + kernel.writes)
 
 
 def _fit_for_branches(how: Launch | None, kernels) -> Launch | None:

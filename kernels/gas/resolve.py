@@ -112,7 +112,11 @@ class Search:
         candidates = {kernel for kernels in self._makers.values() for kernel in kernels}
 
         while True:
-            more = {name for kernel in candidates if found.issuperset(kernel.reads) for name in kernel.writes}
+            more: set[str] = set()
+            for kernel in candidates:
+                if found.issuperset(kernel.reads):
+                    more.update(kernel.writes)
+
             if more <= found:
                 return found
             found |= more

@@ -182,22 +182,9 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         writes=_flag(any(a.written for a in k.arrays)),
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
-    results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
     copied = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
-    operands = "m.of_thread()" if copied else "m"
-    call = k.items.call.format(body=k.body, m=operands, arguments_of_results=results)
-
-    totals = []
-    for result in k.results:
-        at = f"(long *)a.at_{result.at}" if result.located else "nullptr"
-        totals.append(f"{{a.at_{result.name}, {at}}}")
-
-    # What a CPU's threads have in copies of their own is added up behind the loop.
-    end = [f"m.{name}.contribute(threads)" for name in copied]
-    if k.is_checked:
-        end.append("return failed || league.report->problem[0]")
-    elif copied:
-        end.append("return failed")
+    call = _call(k, "m.of_thread()" if copied else "m")
+    end = _end(k, copied)
 
     # What the body does for each member, for a CPU that chooses their number.
     probe = PROBE.format(name=k.name, one=one, results=of_results, call=call) if chosen(k, entry) else ""
@@ -212,7 +199,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         probe=probe,
         threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),
-        totals=", ".join([*totals, "{nullptr, nullptr}"]),
+        totals=_totals(k),
         tile=k.items.ahead(),
         answer="const int failed = " if end else entry.answer,
         end="".join([f"{statement};\n" for statement in end]),
@@ -220,6 +207,33 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         arguments=", ".join([*work, "league", "totals", *k.items.arguments]),
         call=call,
     )
+
+
+def _call(k: Declaration, operands: str) -> str:
+    """The body as the loop calls it."""
+    results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
+    return k.items.call.format(body=k.body, m=operands, arguments_of_results=results)
+
+
+def _totals(k: Declaration) -> str:
+    """Where the results lie, and the indices of those that are located."""
+    totals = []
+    for result in k.results:
+        at = f"(long *)a.at_{result.at}" if result.located else "nullptr"
+        totals.append(f"{{a.at_{result.name}, {at}}}")
+
+    return ", ".join([*totals, "{nullptr, nullptr}"])
+
+
+def _end(k: Declaration, copied: list[str]) -> list[str]:
+    """Statements behind the loop. copied: arrays of which a CPU's threads have copies, which are added up there."""
+    end = [f"m.{name}.contribute(threads)" for name in copied]
+    if k.is_checked:
+        end.append("return failed || league.report->problem[0]")
+    elif copied:
+        end.append("return failed")
+
+    return end
 
 
 def together(kernel: Declaration, entry: Entry) -> list[Declaration]:

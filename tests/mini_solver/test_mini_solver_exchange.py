@@ -373,7 +373,7 @@ def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
     """1, 2 and 4 ranks, the last neighbours of each other twice in x and in z; every flow's memory is given back."""
     words = ("scaling", "--backend", "cuda", "--cells", "8", "--steps", "1")
     short = "import functools\nfrom examples.mini_solver import scaling\n"
-    short += "scaling.ROUNDS = scaling.WARM = 1\nscaling.main = functools.partial(scaling.main, kinds=('strong',))"
+    short += "scaling.ROUNDS = scaling.WARM = 1\nscaling.Study = functools.partial(scaling.Study, kinds=('strong',))"
     done = in_processes(tmp_path_factory, most, *words, text=short, ways=("ipc", "staged"))
     assert done.returncode == 0, done.stdout + done.stderr
     strong = [line.split() for line in done.stdout.split("weak:")[0].splitlines()[2:]]

@@ -7,9 +7,10 @@ that says so, beside each curve or in each row.
 from __future__ import annotations
 
 import itertools
-import math
 import pathlib
 import re
+
+import numpy as np
 
 from ...errors import ArgumentError
 from ...shipped import ROOT
@@ -252,18 +253,17 @@ def intrepid_surfaces(plt):
 
 def _surface(axis, rows: list[dict], points: list, memory: list) -> None:
     """Numbers in cells, coloured by their logarithm from 0.1 to 10 000; empty where a method does not apply."""
-    cells = [[float("nan")] * len(memory) for _ in points]
+    cells = np.full((len(points), len(memory)), np.nan)
     for row in rows:
-        cells[points.index(row["points"])][memory.index(row["megabytes"])] = row["speedup"]
+        cells[points.index(row["points"]), memory.index(row["megabytes"])] = row["speedup"]
 
-    colours = [[math.log10(x) if x > 0 else math.nan for x in line] for line in cells]
-    axis.imshow(colours, cmap="RdYlGn", vmin=-1, vmax=4, aspect="auto")
-    for y, line in enumerate(cells):
-        for x, value in enumerate(line):
-            if value == value:
-                axis.text(
-                    x, y, f"{value:.3g}" if value < 1000 else f"{value:.0f}", ha="center", va="center", fontsize=4
-                )
+    with np.errstate(divide="ignore"):
+        axis.imshow(np.log10(cells), cmap="RdYlGn", vmin=-1, vmax=4, aspect="auto")
+
+    for (y, x), value in np.ndenumerate(cells):
+        if np.isfinite(value):
+            text = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+            axis.text(x, y, text, ha="center", va="center", fontsize=4)
 
     axis.set_xticks(range(len(memory)), [f"{x:g}" for x in memory], fontsize=6)
     axis.set_yticks([])

@@ -91,33 +91,56 @@ def run(given, backend, say, path) -> tuple[list[Row], list[str]]:
     rounds = max(given.repeats // SWEEPS, 1)
     how = Conditions(backend, ceilings.measure(backend), points, rounds, rivals, kind, of=min)
 
-    best: dict[tuple, list[Row]] = {}
-    times: dict[tuple, Series] = {}  # (case, ours or rival) -> seconds a point
-    flops: dict[tuple, Series] = {}
+    found = Found()
     mixtures = _mixtures(given.ns or NS)
-    for sweep in range(SWEEPS):
-        for (case, kij, ns), mixture in mixtures.items():
-            say(f"scaling, sweep {sweep + 1} of {SWEEPS}: {case.name}, k_ij {kij}, NS = {ns}")
-            beside = how if kij == "dense" else dataclasses.replace(how, rivals=())
-            rows = [dataclasses.replace(row, bench="scaling") for row in measure(case, mixture, kij, beside)]
+    for sweep, (key, mixture) in itertools.product(range(SWEEPS), mixtures.items()):
+        case, kij, ns = key
+        say(f"scaling, sweep {sweep + 1} of {SWEEPS}: {case.name}, k_ij {kij}, NS = {ns}")
+        beside = how if kij == "dense" else dataclasses.replace(how, rivals=())
+        rows = [dataclasses.replace(row, bench="scaling") for row in measure(case, mixture, kij, beside)]
 
-            ours = "ours" + (f", k_ij {kij}" if case.kij_matters else "")
-            for row in rows:
-                times.setdefault((case.name, ours), Series()).add(ns, 1 / row.points_per_s)
-                if row.rival and row.rival_points_per_s:
-                    times.setdefault((case.name, row.rival), Series()).add(ns, 1 / row.rival_points_per_s)
+        found.add(key, rows)
+        if sweep == 0:
+            found.flops_of(key).add(ns, _flops(case, mixture, kind))
 
-            key = case, kij, ns
-            if key not in best or rows[0].seconds < best[key][0].seconds:
-                best[key] = rows
-            if sweep == 0:
-                flops.setdefault((case.name, ours), Series()).add(ns, _flops(case, mixture, kind))
+    draw(found.times, path, str(backend))
+    return list(itertools.chain.from_iterable(found.best.values())), found.text()
 
-    text = [HEAD]
-    text += [series.line(f"{case}: {name} [ns]", 1e9) for (case, name), series in times.items()]
-    text += [series.line(f"{case}: {name} [flops counted]", 1) for (case, name), series in flops.items()]
-    draw(times, path, str(backend))
-    return list(itertools.chain.from_iterable(best.values())), text
+
+class Found:
+    """Measured rows and series, by case, structure of k_ij and number of species."""
+
+    def __init__(self) -> None:
+        self.best: dict[tuple, list[Row]] = {}  # of the fastest sweep
+        self.times: dict[tuple, Series] = {}  # (case, ours or rival) -> seconds a point
+        self.flops: dict[tuple, Series] = {}
+
+    @staticmethod
+    def _ours(key) -> tuple[str, str]:
+        case, kij, _ = key
+        return case.name, "ours" + (f", k_ij {kij}" if case.kij_matters else "")
+
+    def flops_of(self, key) -> Series:
+        """The counted operations of a case."""
+        return self.flops.setdefault(self._ours(key), Series())
+
+    def add(self, key, rows: list[Row]) -> None:
+        """The rows of a sweep."""
+        case, _, ns = key
+        for row in rows:
+            self.times.setdefault(self._ours(key), Series()).add(ns, 1 / row.points_per_s)
+            if row.rival and row.rival_points_per_s:
+                self.times.setdefault((case.name, row.rival), Series()).add(ns, 1 / row.rival_points_per_s)
+
+        if key not in self.best or rows[0].seconds < self.best[key][0].seconds:
+            self.best[key] = rows
+
+    def text(self) -> list[str]:
+        """The lines of all series."""
+        lines = [HEAD]
+        lines += [series.line(f"{case}: {name} [ns]", 1e9) for (case, name), series in self.times.items()]
+        lines += [series.line(f"{case}: {name} [flops counted]", 1) for (case, name), series in self.flops.items()]
+        return lines
 
 
 def _mixtures(counts) -> dict:

@@ -163,38 +163,53 @@ def main(given, mixture) -> int:
     def say(text):
         print(text, file=out, flush=True)
 
-    # Compare.
     sweep = f"{given.states} states, seed {given.seed}, backend {backend}"
     not_read: list[str] = []
     if given.mechanism:
         rows, not_read = _compare_mechanism(given, mixture, sweep, say)
-    elif mixture is None and given.against == ["reference"]:
-        states = min(given.states, reference.OF_FLUID)
-        say(f"fluids of reference equations\n{states} states of a fluid, seed {given.seed}, backend {backend}")
-        rows = _run(given, None, say, options=model_options(given))
-    elif mixture is None and given.against == ["phases"]:
-        say(sweep)
-        rows = _run(given, None, say, options=model_options(given))
     elif mixture is None:
-        if given.against != ["cantera"]:
-            raise ArgumentError(
-                "--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera, "
-                "for errors of all fluids --against reference, for several mixtures in two phases --against phases."
-            )
-
-        say(sweep)
-        rows = cantera.sweep(say, given.states, given.seed, kernels.get_backend(given.backend))
+        rows = _compare_without_mixture(given, sweep, say)
     else:
         options = ", ".join(f"{key} {value}" for key, value in mixture.options.items())
         say(f"{given.mixture}: {' '.join(mixture.names)}\n{options}\n{sweep}")
         rows = _run(given, mixture, say)
 
-    # Write JSON, draw maps.
+    _write(given, mixture, rows, say)
+    _summarise(rows, not_read, say)
+
+    failed = [row for row in rows if not row.passed]
+    return 1 if failed or not_read else 0
+
+
+def _compare_without_mixture(given, sweep: str, say) -> list:
+    """Rows of the comparisons that have mixtures of their own. Raises ArgumentError for others."""
+    if given.against == ["reference"]:
+        states = min(given.states, reference.OF_FLUID)
+        _, rest = sweep.split(",", 1)
+        say(f"fluids of reference equations\n{states} states of a fluid,{rest}")
+        return _run(given, None, say, options=model_options(given))
+
+    if given.against == ["phases"]:
+        say(sweep)
+        return _run(given, None, say, options=model_options(given))
+
+    if given.against != ["cantera"]:
+        raise ArgumentError(
+            "--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera, for "
+            "errors of all fluids --against reference, for several mixtures in two phases --against phases."
+        )
+
+    say(sweep)
+    return cantera.sweep(say, given.states, given.seed, kernels.get_backend(given.backend))
+
+
+def _write(given, mixture, rows: list, say) -> None:
+    """The page, the JSON and the maps that were asked for. Raises ArgumentError."""
     facts = {
         "mixture": str(given.mixture or given.mechanism or ""),
         "states": given.states,
         "seed": given.seed,
-        "backend": backend,
+        "backend": kernels.get_backend(given.backend).describe()["name"],
     }
     only_reference = all(row.against == "reference" for row in rows)
     refuse(given.page and not only_reference, "--page belongs to --against reference alone.", ArgumentError)
@@ -214,7 +229,9 @@ def main(given, mixture) -> int:
         for path in report.draw(rows, given.plots, pathlib.Path(facts["mixture"]).name):
             say(f"drawn: {path}")
 
-    # Summary.
+
+def _summarise(rows: list, not_read: list[str], say) -> None:
+    """How many rows are within tolerance, which are not, and what was not compared."""
     failed = [row for row in rows if not row.passed]
     judged = sum(row.tolerance is not None for row in rows)
     lines = [f"\n{judged - len(failed)} of {judged} within tolerance"]
@@ -223,8 +240,6 @@ def main(given, mixture) -> int:
     for text in not_read:
         lines.append(f"not compared: {text}")
     say("\n".join(lines))
-
-    return 1 if failed or not_read else 0
 
 
 def _run(given, mixture, say, **more) -> list:

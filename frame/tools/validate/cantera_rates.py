@@ -149,15 +149,21 @@ def phases(folder=None):
     for path in sorted(pathlib.Path(folder).rglob("*.yaml")):
         for name, thermo in gas_phases(path):
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # polynomials that do not meet: `info` tells of them
-                    equation = EQUATIONS.get(thermo, "ideal")
-                    species = Mixture.from_yaml(path, name, equation=equation, takahashi="off").species
-
-                if species.reactions is not None and species.mechanism.reactions:
-                    yield path, name, species, None
+                species = _species(path, name, EQUATIONS.get(thermo, "ideal"))
+                has_reactions = species.reactions is not None and species.mechanism.reactions
             except MixtureError as error:
                 yield path, name, None, str(error)
+                continue
+
+            if has_reactions:
+                yield path, name, species, None
+
+
+def _species(path, phase: str, equation: str):
+    """The species of a phase, without warnings of polynomials that do not meet: `info` reports them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Mixture.from_yaml(path, phase, equation=equation, takahashi="off").species
 
 
 def sweep(say, states: int, seed: int, backend, folder=None):

@@ -147,21 +147,7 @@ def unjudged(mixture) -> set[str]:
 
 def _algebra(job):
     mixture = job.mixture
-    why = (
-        f"one state: tolerance {ALGEBRA_TOLERANCE:g} eps of what the scales of its quantities may do to the law: both "
-        "sides share "
-        "their intermediates, so only the last formulas and the law itself round apart"
-    )
-    solved = (
-        "one state, p given beside what follows from v, which solves it: "
-        f"tolerance {TOLERANCE:g} eps of scale, a result's own"
-    )
-
-    laws = {}
-    for law in ALGEBRA:
-        tolerance, reason = (TOLERANCE, solved) if law in SOLVED else (ALGEBRA_TOLERANCE, why)
-        laws[law] = Row("identities", law, tolerance, "eps of scale", reason)
-
+    laws, signs = _laws(), _signs(mixture)
     sums = Row(
         "identities",
         "sum X = 1",
@@ -169,39 +155,23 @@ def _algebra(job):
         "eps",
         "sum X: each X rounds three times, the sum ns times at random",
     )
-    positive = [name for name in POSITIVE if name in reachable(mixture)]
-    signs = {
-        name: Row(
-            "identities",
-            f"{name} > 0",
-            None if name in unjudged(mixture) else 0.0,
-            "0 or inf",
-            "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no "
-            "failures; cv, gamma, c of equation mapped: not where nearly pure fluids are too cold for it",
-        )
-        for name in positive
-    }
 
     for states in blocks(mixture, job.states, job.seed, BLOCK):
         given = {k: states[k] for k in GIVEN}
         q = mixture.properties(THERMAL, backend=job.backend, **given)
-        transport = [name for name in positive if name not in q]
+        transport = [name for name in signs if name not in q]
         if transport:
             q |= mixture.properties(transport, backend=job.backend, **{k: states[k] for k in "TpY"})
 
-        # Laws. The error of a law follows from the scales of its quantities.
+        # Laws.
         scale, undecided = scales(mixture, THERMAL, given, job.backend)
         cold = too_cold(mixture, states, q["X"])
 
         for law, row in laws.items():
-            needs, residual = ALGEBRA[law]
-            value = {**given, "R": mixture.species.R, **{name: q[name] for name in needs.split()}}
-            base, error = residual(value), 0.0
-            for name in needs.split():
-                perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
-                error = error + np.abs(residual(perturbed) - base) * 1e6
-
-            row.add(base, EPS * error + 1e-300, states, undecided | cold if OF_CV & set(needs.split()) else undecided)
+            needs = ALGEBRA[law][0].split()
+            value = {**given, "R": mixture.species.R, **{name: q[name] for name in needs}}
+            left_out = undecided | cold if OF_CV & set(needs) else undecided
+            row.add(*_residual(law, value, scale), states, left_out)
 
         # Sums and signs.
         sums.add(q["X"].sum(0) - 1, EPS, states)
@@ -209,6 +179,52 @@ def _algebra(job):
             row.add(np.where(q[name] > 0, 0.0, np.inf), 1.0, states, cold if name in OF_CV else False)
 
     return [*laws.values(), sums, *signs.values()]
+
+
+def _laws() -> dict[str, Row]:
+    """A row for each law of one state."""
+    why = (
+        f"one state: tolerance {ALGEBRA_TOLERANCE:g} eps of what the scales of its quantities may do to the law: both "
+        "sides share their intermediates, so only the last formulas and the law itself round apart"
+    )
+    solved = (
+        "one state, p given beside what follows from v, which solves it: "
+        f"tolerance {TOLERANCE:g} eps of scale, a result's own"
+    )
+
+    rows = {}
+    for law in ALGEBRA:
+        tolerance, reason = (TOLERANCE, solved) if law in SOLVED else (ALGEBRA_TOLERANCE, why)
+        rows[law] = Row("identities", law, tolerance, "eps of scale", reason)
+
+    return rows
+
+
+def _signs(mixture) -> dict[str, Row]:
+    """A row for each quantity that is positive at every state."""
+    why = (
+        "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no failures; "
+        "cv, gamma, c of equation mapped: not where nearly pure fluids are too cold for it"
+    )
+
+    rows = {}
+    for name in POSITIVE:
+        if name in reachable(mixture):
+            tolerance = None if name in unjudged(mixture) else 0.0
+            rows[name] = Row("identities", f"{name} > 0", tolerance, "0 or inf", why)
+
+    return rows
+
+
+def _residual(law: str, value: dict, scale: dict) -> tuple[np.ndarray, np.ndarray]:
+    """(residual of a law, size of its rounding): what each quantity does to it that changes by eps of its scale."""
+    needs, residual = ALGEBRA[law]
+    base, error = residual(value), 0.0
+    for name in needs.split():
+        perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
+        error = error + np.abs(residual(perturbed) - base) * 1e6
+
+    return base, EPS * error + 1e-300
 
 
 # ---- derivatives

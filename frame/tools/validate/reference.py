@@ -282,14 +282,12 @@ def compare(compared: dict[str, kernels.Mixture], sampled: list[Sample], backend
         for region, quantity in itertools.product(sample.regions, QUANTITIES):
             true = getattr(sample.states, quantity)
             k = sample.regions[region] & np.isfinite(true)
-            fluids = [sample.name, ALL] if len(sample.X) == 1 else [sample.name]
-            for fluid in fluids:
-                key = model, quantity, fluid, region
-                if key not in rows:
-                    name = ": ".join((model, quantity, fluid, REGIONS.get(region, region)))
-                    rows[key] = Errors("reference", name, None, "relative", why)
-                where = {"T": sample.states.T[k], "p": sample.states.p[k]}
-                rows[key].add((found[quantity] - true)[k], np.abs(true[k]), where)
+            where = {"T": sample.states.T[k], "p": sample.states.p[k]}
+
+            for fluid in [sample.name, ALL] if len(sample.X) == 1 else [sample.name]:
+                key = model, quantity, fluid, REGIONS.get(region, region)
+                errors = rows.setdefault(key, Errors("reference", ": ".join(key), None, "relative", why))
+                errors.add((found[quantity] - true)[k], np.abs(true[k]), where)
 
     return list(rows.values())
 

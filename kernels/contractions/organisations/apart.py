@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -291,7 +292,7 @@ def _alone(style: str, p: Program, s: Statement, batch: str | None) -> Step:
     sizes = tuple(dict.fromkeys((i, p.sizes[i]) for r in references(s) for i in r.indices if i != batch))
     constant = p.expression.constant & names(references(s))
     rates = host_rates.of(p.dtype) if style == "packs" else None
-    return _step(style, s, batch, entries, sizes, constant, p.dtype, rates)
+    return _step(style, _OneStatement(s, batch, entries, sizes, constant, p.dtype), rates)
 
 
 def _batches(p: Program, s: Statement) -> list[str | None]:
@@ -313,18 +314,32 @@ def _in_one_place(index: str, refs: list[Reference]) -> bool:
     return all(len(places) == 1 and len(*places) < 2 for places in found.values())
 
 
-@functools.lru_cache(STEPS)
-def _step(style: str, s: Statement, batch: str | None, entries: int, sizes, constant, dtype: str, rates) -> Step:
-    """A statement by itself. rates: of the core, which prices depend on. Raises Unable."""
-    e = Expression((s,), batch, constant=constant, found=True)
-    arrays = describe(e, (s,), dict(sizes))
-    p = Program(e, (s,), arrays, dict(sizes) | ({batch: 1} if batch else {}), dtype, entries)
+class _OneStatement(NamedTuple):
+    """A statement by itself: all that its program follows from."""
 
+    statement: Statement
+    batch: str | None  # index
+    entries: int  # of the batch
+    sizes: tuple[tuple[str, int], ...]  # extent of each other index
+    constant: frozenset[str]  # arrays
+    dtype: str
+
+    def program(self) -> Program:
+        s, batch, sizes = self.statement, self.batch, dict(self.sizes)
+        e = Expression((s,), batch, constant=self.constant, found=True)
+        arrays = describe(e, (s,), sizes)
+        return Program(e, (s,), arrays, sizes | ({batch: 1} if batch else {}), self.dtype, self.entries)
+
+
+@functools.lru_cache(STEPS)
+def _step(style: str, alone: _OneStatement, rates) -> Step:
+    """The step of a statement. rates: of the core, which prices depend on. Raises Unable."""
+    p, entries = alone.program(), alone.entries
     choices = _choosers[0](style, p)
     if not choices:
-        raise Unable(f"an organisation for '{s}' alone")
+        raise Unable(f"an organisation for '{alone.statement}' alone")
     seconds = choices[0][0] * library_costs.unit(style, p) * entries
-    return Step(p, tuple(choices), max(seconds, library_costs.rates(style, dtype).call), entries)
+    return Step(p, tuple(choices), max(seconds, library_costs.rates(style, alone.dtype).call), entries)
 
 
 # ---- the order of a local in memory ---------------------------------------------------------------------------------
@@ -345,25 +360,33 @@ def _orders(p: Program, statements, name: str) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for s in statements:
         for t in s.terms:
-            if s.out.name == name:
-                found += _as_written(p, s.out, t)
-            for f in t.factors:
-                if f.name == name:
-                    found += _as_read(s.out, f, t)
+            found += _orders_in(p, s.out, t, name)
 
     own = tuple(range(len(p.arrays[name].extents)))
     return list(dict.fromkeys([own, *found]))[:ORDERS]
 
 
+def _orders_in(p: Program, out: Reference, t: Term, name: str) -> list[tuple[int, ...]]:
+    """Orders that suit a product for an array that it writes or reads."""
+    found: list[tuple[int, ...]] = []
+    if out.name == name:
+        found += _as_written(p, out, t)
+    for f in t.factors:
+        if f.name == name:
+            found += _as_read(out, f, t)
+
+    return found
+
+
 def _as_written(p: Program, out: Reference, t: Term) -> list[tuple[int, ...]]:
     """Orders in which a product writes its output as it computes."""
     factors = sorted(t.factors, key=lambda f: -math.prod(p.sizes[i] for i in f.indices))
-    all_ = [i for f in factors for i in f.indices if i in out.indices]
-    batches = [i for i in all_ if all(i in f.indices for f in factors)]
-    rest = [[i for i in f.indices if i in out.indices] for f in factors]
+    kept = [[i for i in f.indices if i in out.indices] for f in factors]  # the larger factor's first
+    forth = [*itertools.chain(*kept)]
+    back = [*itertools.chain(*reversed(kept))]
+    batches = [i for i in forth if all(i in f.indices for f in factors)]
 
-    orders = [all_, [*batches, *all_]]
-    orders += [[*batches, *(i for f in reversed(rest) for i in f)]]
+    orders = (forth, [*batches, *forth], [*batches, *back])
     return [_places(out, order) for order in orders]
 
 

@@ -64,6 +64,10 @@ class Life:
     first: int
     last: int
 
+    def gives_way(self, other: Life, k: int) -> bool:
+        """Whether another array of this size, which begins in step k, may take the memory: it was read there last."""
+        return self.first < k == self.last and self.extents == other.extents
+
 
 def lives_of(plan: Plan) -> dict[str, Life]:
     """Arrays in shared memory. Copies before a walk or in a ring live always."""
@@ -96,9 +100,8 @@ def homes_of(plan: Plan, lives: dict[str, Life]) -> dict[str, str]:
                 continue
 
             for f in _overwritten(plan, step, s, lives):
-                old = lives[f.name]
                 taken = any(homes[x] == homes[f.name] and lives[x].first == k for x in lives)
-                if old.last == k and old.first < k and old.extents == life.extents and not taken:
+                if lives[f.name].gives_way(life, k) and not taken:
                     homes[s.out.name] = homes[f.name]
                     break
 

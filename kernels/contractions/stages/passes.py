@@ -423,11 +423,14 @@ def _reads(plan: Plan) -> dict[tuple, int]:
             key = plan.slice(r)
             count[key] = count.get(key, 0) + 1
 
-    if not plan.how.copies.stage:
-        for s in plan.statements_of("each"):
-            for t in s.terms:
-                if not t.sums(s.out):
-                    count.update(dict.fromkeys(map(plan.slice, t.factors), 1))
+    if plan.how.copies.stage:
+        return count
+
+    # Number by number.
+    for s in plan.statements_of("each"):
+        alone = [t for t in s.terms if not t.sums(s.out)]
+        for t in alone:
+            count.update(dict.fromkeys(map(plan.slice, t.factors), 1))
 
     return count
 
@@ -436,12 +439,12 @@ def most_alive(plan: Plan) -> int:
     """Numbers of the locals that live at one time. A number may take the place of a number that was read for it."""
     life: dict[str, tuple[int, int]] = {}
     for k, step in enumerate(plan.steps):
-        for s in step.statements:
-            for r in references(s):
-                if plan.local(r.name):
-                    born = k + (step.kind == "each" and r == s.out)
-                    first, _ = life.get(r.name, (born, k))
-                    life[r.name] = first, k
+        for s, r in step.references:
+            if not plan.local(r.name):
+                continue
+            born = k + (step.kind == "each" and r == s.out)
+            first, _ = life.get(r.name, (born, k))
+            life[r.name] = first, k
 
     sizes = {name: plan.numbers(Reference(name, plan.arrays[name].indices)) for name in life}
     alive = [0] * len(plan.steps)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.backend.facts import REFERENCE
-from ..plan import FAR, Array, Program, names, reads, steps
+from ..plan import FAR, Array, Program, names, reads, references as references_of, steps
 from ..text import Reference, Statement, Term
 
 LIMIT = REFERENCE.shared_of_block - 1024  # bytes of shared memory a block
@@ -74,6 +74,14 @@ class Step:
     before: bool = False  # before the walk
     barrier: bool = False  # the team waits for its threads first
     arrives: bool = False  # the team waits for the copies first
+
+    @functools.cached_property
+    def references(self) -> list[tuple[Statement, Reference]]:
+        """Every reference, with its statement."""
+        found = []
+        for s in self.statements:
+            found += [(s, r) for r in references_of(s)]
+        return found
 
     @functools.cached_property
     def reads(self) -> list[Reference]:

@@ -23,6 +23,7 @@ import stat
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 
 from ..errors import BackendError, CompileError, refuse
 from .announce import Announcer
@@ -237,18 +238,35 @@ def _lock(path: pathlib.Path) -> int | None:
     reading, which is enough to wait for it.
     """
     for flags in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
-        with contextlib.suppress(OSError):
-            handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-            try:
-                if stat.S_ISREG(os.fstat(handle).st_mode):
-                    if _held(handle, path):
-                        return handle
-                    os.close(handle)
-                    return None
-            except OSError:
-                pass
-            os.close(handle)
+        handle = _opened(path, flags)
+        if handle is None:
+            continue
 
+        try:
+            if _held(handle, path):
+                return handle
+            is_late = True
+        except OSError:  # no locks in this way
+            is_late = False
+
+        os.close(handle)
+        if is_late:
+            return None
+
+    return None
+
+
+def _opened(path: pathlib.Path, flags: int) -> int | None:
+    """Handle of a plain file; None if it cannot be opened, or is another kind of file."""
+    try:
+        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    except OSError:
+        return None
+
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+
+    os.close(handle)
     return None
 
 
@@ -309,6 +327,20 @@ def _is_at(handle: int, path: pathlib.Path) -> bool:
         return False
 
 
+@contextlib.contextmanager
+def _locked(path: pathlib.Path) -> Iterator[int | None]:
+    """Holds the lock, if it can be held, and takes its file away at the end. Yields what `_lock` returns."""
+    held = _lock(path)
+    try:
+        yield held
+    finally:
+        if held is not None:
+            with contextlib.suppress(OSError):
+                if _is_at(held, path):
+                    path.unlink()
+            os.close(held)
+
+
 def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
     """Compiles the entry, or waits until another process has compiled it. Raises OSError if the folder cannot be
     written."""
@@ -333,8 +365,7 @@ def _make_alone(path: pathlib.Path, check: pathlib.Path, make) -> None:
     part = where / f"{node_files}{_process()}{suffix}"
     part_check = where / f"{node_files}{_process()}.sha256"
 
-    held = _lock(lock)
-    try:
+    with _locked(lock) as held:
         # Another process may have compiled it during the wait.
         if _sound(path, check):
             return
@@ -353,12 +384,6 @@ def _make_alone(path: pathlib.Path, check: pathlib.Path, make) -> None:
             for left in (part, part_check):
                 with contextlib.suppress(OSError):
                     left.unlink()
-    finally:
-        if held is not None:
-            with contextlib.suppress(OSError):
-                if _is_at(held, lock):
-                    lock.unlink()
-            os.close(held)
 
 
 _failed: dict[str, str] = {}  # {entry: message of the compiler}

@@ -250,23 +250,31 @@ def _portion(units, shares, first: int, own: int, reverse: int):
     gone: list[tuple[list, list]] = [([], []) for _ in shares]
     tables, row = [], first
 
+    def note_own(step: _Step) -> None:
+        """Rows of a step that has rows of its own."""
+        sides = step.reactants + step.products
+        for t, s in enumerate(sides if reverse else [s for s, _ in step.net]):
+            made[s][0].append(own + t)
+            gone[s][0].append(own + len(sides) + t)
+
+    def note_both_ways(step: _Step) -> None:
+        """The forward rate stands in the row, the backward rate `reverse` rows behind it."""
+        for s in step.reactants:
+            made[s][0].append(row + reverse)
+            gone[s][0].append(row)
+        for s in step.products:
+            made[s][0].append(row)
+            gone[s][0].append(row + reverse)
+
     for steps in _dealt(units):
         table = [word(len(steps), row), 0.0]
         for step in steps:
             table += step.row_of_table(own)
             if step.is_other:
-                sides = step.reactants + step.products
-                for t, s in enumerate(sides if reverse else [s for s, _ in step.net]):
-                    made[s][0].append(own + t)
-                    gone[s][0].append(own + len(sides) + t)
+                note_own(step)
                 own += step.own_rows()
             elif reverse:
-                for s in step.reactants:
-                    made[s][0].append(row + reverse)
-                    gone[s][0].append(row)
-                for s in step.products:
-                    made[s][0].append(row)
-                    gone[s][0].append(row + reverse)
+                note_both_ways(step)
             else:
                 for s, nu in step.net:
                     made[s][nu < 0].extend([row] * abs(nu))

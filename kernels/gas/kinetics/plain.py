@@ -43,19 +43,40 @@ def is_written(tables: ReactionTables) -> bool:
 
 def encoded(tables: ReactionTables, species) -> Constants:
     """Tables, sizes and C++ text of the reactions. tables: sorted where the reactions are loops over tables."""
-    written = is_written(tables)
-    weighted, unweighted = tables.weighted, tables.unweighted
-    ln_R = np.log(species.R / species.p_ref)
-    shift = tables.shift
-    factors, reactions_text = _written_reactions(tables, written)
+    factors, reactions_text = _written_reactions(tables, is_written(tables))
     defaults, specials, specials_text = _efficiencies(tables)
 
+    values = _values(tables, species)
+    values["reaction_factors"] = factors
+    values["reaction_defaults"] = defaults
+    values["reaction_specials"] = specials
+
+    by_weight = [*tables.weighted, *tables.unweighted]
+    members = [
+        reactions_text,
+        specials_text,
+        index_text("collider_species", by_weight),
+        index_text("falloff_base", [row.base for row in tables.falloffs]),
+        index_text("falloff_collider", [row.collider for row in tables.falloffs]),
+        index_text("collider_place", sorted(range(tables.ns), key=by_weight.__getitem__)),
+    ]
+
+    # A C++ array has one element at least.
+    arrays = {name: value if len(value) else [0.0] for name, value in values.items()}
+    return Constants(arrays, sizes=_sizes(tables), members="".join(members))
+
+
+def _values(tables: ReactionTables, species) -> dict:
+    """The arrays that follow from the tables alone, by name."""
+    ln_R = np.log(species.R / species.p_ref)
+    shift = tables.shift
+
     paired: list[float] = []
-    if not written:
+    if not is_written(tables):
         for rows in tables.pairs.values():
             paired += _flat(row.numbers() for row in rows)
 
-    values = {
+    return {
         "reaction_shift": [*(shift[0] - ln_R), *shift[1], -ln_R],
         "reaction_potentials": _potentials(species, shift, ln_R),
         "reaction_exponents": _flat(zip(*tables.exponents)),
@@ -63,21 +84,22 @@ def encoded(tables: ReactionTables, species) -> Constants:
         "reaction_falloffs": _flat(row.numbers() for row in tables.falloffs),
         "reaction_plogs": _flat(tables.plogs),
         "reaction_chebyshevs": _flat(tables.chebyshevs),
-        "reaction_factors": factors,
         "reaction_pairs": paired,
         "reaction_others": _flat(row.numbers() for row in tables.others),
         "reaction_net": _flat(_net_row(r) for r in tables.reactions),
-        "reaction_defaults": defaults,
-        "reaction_specials": specials,
-        "reaction_weights": tables.weights[:, [*weighted, unweighted[0]]].ravel(),
+        "reaction_weights": tables.weights[:, [*tables.weighted, tables.unweighted[0]]].ravel(),
     }
 
+
+def _sizes(tables: ReactionTables) -> dict[str, int]:
+    """Numbers that are known to the compiler."""
+    written = is_written(tables)
     sizes = {
         "NR": len(tables.reactions),
         "RATE_EXPONENTS": len(tables.exponents),
         "RATE_COLLIDERS": len(tables.colliders),
         "RATE_LOGS": tables.logs,
-        "RATE_WEIGHTED": len(weighted),
+        "RATE_WEIGHTED": len(tables.weighted),
         "RATE_FALLOFFS": len(tables.falloffs),
         "RATE_PLOGS": len(tables.plogs),
         "RATE_CHEBYSHEVS": len(tables.chebyshevs),
@@ -89,20 +111,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
     for (left, right), rows in tables.pairs.items():
         sizes[f"RATE_PAIRS_{left}{right}"] = 0 if written else len(rows)
 
-    by_weight = [*weighted, *unweighted]
-    members = [
-        reactions_text,
-        specials_text,
-        index_text("collider_species", by_weight),
-        index_text("falloff_base", [row.base for row in tables.falloffs]),
-        index_text("falloff_collider", [row.collider for row in tables.falloffs]),
-        index_text("collider_place", sorted(range(tables.ns), key=by_weight.__getitem__)),
-    ]
-
-    # A C++ array has one element at least.
-    return Constants(
-        {name: value if len(value) else [0.0] for name, value in values.items()}, sizes=sizes, members="".join(members)
-    )
+    return sizes
 
 
 def index_text(name: str, numbers) -> str:
