@@ -19,7 +19,7 @@ import numpy as np
 
 import kernels
 from kernels.contractions import Contraction, intrepid
-from kernels.contractions.contraction import extents, shared
+from kernels.contractions.contraction import Span, extents, shared
 from kernels.contractions.text import Expression, Reference, read
 from kernels.marshal import Block
 
@@ -298,7 +298,7 @@ def _of_rank(e: Expression, field: Field, first: Field) -> Field:
 
 def _refuse_shared(given: dict[str, Field], size: int) -> None:
     """Raises ArgumentError for an output that shares memory with another array."""
-    places = {x: (f.address, f.extent[::-1], f.stride[::-1]) for x, f in given.items() if all(f.extent)}
+    places = {x: Span.of(f.address, f.extent[::-1], f.stride[::-1]) for x, f in given.items() if all(f.extent)}
     for name, other in itertools.permutations(places, 2):
         if given[name].way != IN and shared(places[name], places[other], size):
             raise ArgumentError(f"output '{name}' and array '{other}' share memory.")

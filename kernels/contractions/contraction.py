@@ -13,7 +13,7 @@ import itertools
 import math
 import pathlib
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -150,7 +150,8 @@ class Contraction:
         """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
         a, shape = self.program.arrays[name], tuple(array.shape)
         self._check_shape(a, array, n)
-        if self.how.STRIDED and _apart(array):
+        backwards = self.how.BACKWARDS and name not in self.expression.outputs
+        if self.how.STRIDED and _apart(array, backwards):
             return a.after, 0
 
         # Contiguous from the last dimension up; entries may lie further apart if the batch index is in front.
@@ -208,7 +209,7 @@ class Contraction:
         at each run. An output that is a number, and masked arrays, raise ArgumentError.
         """
         arrays = self._operands(arrays)
-        n = self._entries(arrays) if n is None else n
+        n = self.entries_in(arrays) if n is None else n
         return self.launched(arrays, n)
 
     def again(self, arrays: Mapping[str, Any], n: int) -> Callable[..., None] | None:
@@ -245,7 +246,7 @@ class Contraction:
             values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
             values[f"at_{a.name}"] = address = self.backend.address(array) if array.size else 0
             if array.size:
-                spans[a.name] = address, array.shape, array.strides
+                spans[a.name] = Span.of(address, array.shape, array.strides)
             self._check_argument(a, array, n)
 
         for name, other in itertools.product(spans, spans):
@@ -307,7 +308,7 @@ class Contraction:
             )
         return array
 
-    def _entries(self, arrays) -> int:
+    def entries_in(self, arrays) -> int:
         """Of the first output."""
         name = self.expression.outputs[0]
         place = self.program.arrays[name].place
@@ -455,7 +456,7 @@ class Contraction:
         lines = explained.lines(self)
         if arrays is not None:
             run = self.bind(arrays, n)
-            lines.append(explained.speed(self, run, self._entries(arrays) if n is None else n))
+            lines.append(explained.speed(self, run, self.entries_in(arrays) if n is None else n))
         return "\n".join(lines)
 
 
@@ -498,10 +499,13 @@ def _is_extent(given) -> bool:
     return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
 
 
-def _apart(array) -> bool:
-    """Whether an array has whole steps of one number or more along each dimension, and no number twice."""
+def _apart(array, backwards: bool = False) -> bool:
+    """Whether an array has whole steps of one number or more along each dimension, and no number twice. backwards: of
+    any sign."""
     size = end = array.dtype.itemsize
     dimensions = [(step, extent) for step, extent in zip(array.strides, array.shape) if extent > 1]
+    if backwards:
+        dimensions = [(abs(step), extent) for step, extent in dimensions]
     for step, extent in sorted(dimensions):
         if step < end or step % size:
             return False
@@ -509,20 +513,35 @@ def _apart(array) -> bool:
     return True
 
 
-def shared(one, other, size: int) -> bool:
-    """Whether two arrays (address, shape, strides), the slowest dimension first, overlap. Two whose first dimensions
-    make the same steps may lie between each other: sections of one larger array."""
+class Span(NamedTuple):
+    """Where the numbers of an array lie."""
 
-    def span(shape, strides):
-        return sum((n - 1) * abs(s) for n, s in zip(shape, strides)) + size
+    begin: int  # the lowest address
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]  # bytes, of any sign
 
-    (a, shape, strides), (b, other_shape, other_strides) = one, other
-    if a + span(shape, strides) <= b or b + span(other_shape, other_strides) <= a:
+    @classmethod
+    def of(cls, address: int, shape, steps) -> Span:
+        """address: of the first number."""
+        before = sum((n - 1) * step for n, step in zip(shape, steps) if step < 0)
+        return cls(address + before, tuple(shape), tuple(steps))
+
+    def length(self, first: int, size: int) -> int:
+        """Bytes of the dimensions from `first` on. size: of a number."""
+        return sum((n - 1) * abs(step) for n, step in zip(self.shape[first:], self.steps[first:])) + size
+
+
+def shared(one: Span, other: Span, size: int) -> bool:
+    """Whether two arrays, the slowest dimension first, overlap. Two whose first dimensions make the same steps may lie
+    between each other: sections of one larger array."""
+    ends = [span.begin + span.length(0, size) for span in (one, other)]
+    if ends[0] <= other.begin or ends[1] <= one.begin:
         return False
-    step = strides[0] if shape else 0
-    if step <= 0 or not other_shape or other_strides[0] != step:
+    step = one.steps[0] if one.steps else 0
+    if step <= 0 or not other.steps or other.steps[0] != step:
         return True
-    return (b - a) % step < span(shape[1:], strides[1:]) or (a - b) % step < span(other_shape[1:], other_strides[1:])
+    apart = other.begin - one.begin
+    return apart % step < one.length(1, size) or -apart % step < other.length(1, size)
 
 
 def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:

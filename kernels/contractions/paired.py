@@ -1,9 +1,12 @@
 """Complex arrays as pairs of real ones: a complex contraction is a real contraction of real and imaginary parts.
 
-A product of complex a and b is four real products, a_re b_re - a_im b_im and a_re b_im + a_im b_re, whose sums go into
-one kernel; with a real factor there are two. Each part of a result is so a real sum with twice the terms: it is off by
-at most 4 K eps sum(|a_re b_re| + |a_im b_im|) or its like, K roundings in a row, which a sum of |a||b| bounds. The form
-with three products is not used: its parts are off by eps of the whole, not of their own terms.
+Where each product has one complex factor, such as a sum, the parts do not meet: a real contraction reads the arrays as
+they lie, with the part as the last index (`side_by_side`), on a CPU.
+
+Otherwise a product of complex a and b is four real products, a_re b_re - a_im b_im and a_re b_im + a_im b_re, whose
+sums go into one kernel. Each part of a result is so a real sum with twice the terms: it is off by at most 4 K eps
+sum(|a_re b_re| + |a_im b_im|) or its like, K roundings in a row, which a sum of |a||b| bounds. The form with three
+products is not used: its parts are off by eps of the whole, not of their own terms.
 
 Organisations with COMPLEX read complex numbers as they lie, without copies: a matrix library, and on a device the
 kernels of sums and of products number by number (complex.h), whose products are the same four.
@@ -25,10 +28,11 @@ from .arrays import as_array, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
 from .organisations import Organisation, library_costs
-from .text import Expression, Reference, Script, Statement, Term, parse, read, words
+from .text import Expression, Reference, Script, Statement, Term, parse, read, with_references, words
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
 PARTS = ("_re", "_im")
+SIDE = "side"  # index of the parts that lie side by side
 LINE = 64  # bytes
 PART = 1.5e-6  # seconds of a copy of a part, beside its numbers
 
@@ -38,6 +42,7 @@ class ComplexProducts(Contraction):
     for other products and sums."""
 
     DTYPES = tuple(TYPES)
+    BY = "kernels of complex numbers"
 
     @property
     def flops(self) -> int:
@@ -51,8 +56,73 @@ class ComplexProducts(Contraction):
 
     def takes_all(self, arrays, n: int | None) -> bool:
         """Whether `bind` takes all arrays as they lie."""
-        count = self._entries(arrays) if n is None else n
+        count = self.entries_in(arrays) if n is None else n
         return all(self.takes(name, array, count) for name, array in arrays.items())
+
+
+class SideBySide:
+    """A contraction of complex arrays by a real one, whose last index is the part. real: names of the real inputs."""
+
+    BY = "a real contraction, with the part as the last index"
+
+    def __init__(self, numbers: Contraction, real):
+        self.numbers, self.real = numbers, real
+        self.how, self.seconds = numbers.how, numbers.seconds
+        self.explain, self.compile_ahead = numbers.explain, numbers.compile_ahead
+
+    def _numbers(self, name: str, array):
+        """The real array in a complex one's memory."""
+        return array if name in self.real else array[..., np.newaxis].view(self.numbers.dtype)
+
+    def _held(self, arrays) -> dict:
+        return {name: self._numbers(name, array) for name, array in arrays.items()}
+
+    def takes(self, name: str, array, n: int) -> bool:
+        """Whether `bind` takes an array as it lies."""
+        return self.numbers.takes(name, self._numbers(name, array), n)
+
+    def takes_all(self, arrays, n: int | None) -> bool:
+        """Whether `bind` takes all arrays as they lie."""
+        held = self._held(arrays)
+        count = self.numbers.entries_in(held) if n is None else n
+        return all(self.numbers.takes(name, array, count) for name, array in held.items())
+
+    def bind(self, arrays, n: int | None = None):
+        """As Contraction.bind."""
+        return self.numbers.bind(self._held(arrays), n)
+
+    def again(self, arrays, n: int):
+        """As Contraction.again."""
+        names = tuple(arrays)
+        run = self.numbers.again(self._held(arrays), n)
+        return run and (lambda given: run([self._numbers(*pair) for pair in zip(names, given)]))
+
+
+def side_by_side(e: Expression, real) -> Expression | None:
+    """The real statements of complex arrays with the part as a last index; None where a product has not just one
+    complex factor, or an index has that name."""
+    real = {*real}
+    for s in e.statements:
+        counts = [sum(f.name not in real for f in t.factors) for t in s.terms]
+        if s.out.name in e.local and not any(counts):
+            real.add(s.out.name)
+        elif any(count != 1 for count in counts):
+            return None
+    if SIDE in e.indices or e.symmetric - real or any(s.function for s in e.statements):
+        return None
+
+    def reference(r: Reference) -> Reference:
+        return r if r.name in real else Reference(r.name, (*r.indices, SIDE))
+
+    statements = tuple(with_references(s, reference) for s in e.statements)
+    return dataclasses.replace(e, statements=statements)
+
+
+def _contraction(e: Expression, sizes, dtype, backend, choice: Choice) -> Contraction:
+    """The real contraction of an expression of the parts of complex numbers."""
+    batch = None if e.found and e.batch else e.batch or ""
+    marks = dict(local=e.local, constant=e.constant, symmetric=e.symmetric)
+    return Contraction(str(e), sizes, TYPES[dtype.name], backend, batch=batch, **marks, **vars(choice))
 
 
 class ComplexContraction:
@@ -89,27 +159,29 @@ class ComplexContraction:
 
         # Complex numbers as they are, where that takes less time.
         self.backend = self.parts.backend
-        self.products: ComplexProducts | None = None  # takes the place of the parts
+        self.products: ComplexProducts | SideBySide | None = None  # takes the place of the parts
         self.served = self._served(text, sizes, reading, choice)
-        if refused and not self.served:
+        lying = self._lying(sizes, choice)
+        if refused and not self.served and not lying:
             raise refused
         if self.served and (how is not None or self.served.seconds < self.seconds):
             self.products = self.served
+        if lying and (not self.products if how is not None else lying.seconds < self.seconds):
+            self.products = lying
 
     def _of_parts(self, sizes, backend, choice: Choice) -> Contraction:
         """The contraction of the parts."""
-        made = self.pairs.expression
-        return Contraction(
-            str(made),
-            sizes,
-            TYPES[self.dtype.name],
-            backend,
-            batch=None if made.found else made.batch or "",
-            local=made.local,
-            constant=made.constant,
-            symmetric=made.symmetric,
-            **vars(choice),
-        )
+        return _contraction(self.pairs.expression, sizes, self.dtype, backend, choice)
+
+    def _lying(self, sizes, choice: Choice) -> SideBySide | None:
+        """The contraction of arrays as they lie, on a CPU, if each product has one complex factor."""
+        made = side_by_side(self.expression, self.real)
+        if made is None or self.backend.style != "packs" or choice.order is not None:
+            return None
+        try:
+            return SideBySide(_contraction(made, {**sizes, SIDE: 2}, self.dtype, self.backend, choice), self.real)
+        except ArgumentError:
+            return None  # the parts were planned: the organisation that is asked for does not serve it
 
     def _served(self, text: str, sizes, reading: Reading, choice: Choice) -> ComplexProducts | None:
         """The contraction by complex numbers, if the text is served and the options do not forbid it."""
@@ -156,7 +228,7 @@ class ComplexContraction:
     def explain(self) -> str:
         """What was considered and chosen; see Contraction.explain."""
         chosen = self.products or self.parts
-        by = "kernels of complex numbers" if self.products else "the real contraction of their parts"
+        by = self.products.BY if self.products else "the real contraction of their parts"
         lines = [f"complex: {self.expression}", f"complex arrays by {by}"]
         if self.served:
             products, parts = self.served.seconds, self.parts.seconds + self._seconds_of_copies()

@@ -8,14 +8,38 @@
 //   STAYS       a run is a sum. Runs of the loop `row` are added up W at a time
 //   LIES        numbers side by side. Of a sum over the loop `row` several runs are added together, so that the output
 //               is read and written seldom
-//   SCATTERED   as STAYS, of factors that lie anyhow
+// With `pairs` a turn of a run has two numbers, such as the parts of a complex number: a run that stays has two sums.
+// `apart`: factors along a run have any steps, from turn to turn and (`second`) to the second number of a pair.
 #pragma once
 #include "contractions/packs.h"
 
 typedef Pack<W> V;
-enum Kind { STAYS, LIES, SCATTERED };
+enum Kind { STAYS, LIES };
 constexpr int OUT = FACTORS; // the output's place among the arrays
 constexpr int LINE = 64 / sizeof(scalar), UNITS = 4;
+
+// How a factor lies along a run, whose turns have P numbers
+template <int P, bool APART> struct Lie {
+    long step, second;
+
+    POINT_FN Lie(const Arguments &a, const int f) : step(a.step[f * LOOPS + a.loops - 1]), second(a.second[f]) {}
+    POINT_FN const scalar *at(const scalar *x, const long j) const {
+        return APART ? x + j / P * step + j % P * second : x + j;
+    }
+    POINT_FN V part(const scalar *x, const long j, const int n) const {
+        if constexpr (!APART) return load_part<V>(x + j, n);
+        V found = {};
+        for (int i = 0; i < n; ++i) found[i] = *at(x, j + i);
+        return found;
+    }
+    POINT_FN V pack(const scalar *x, const long j) const {
+        if constexpr (!APART) return fetch<V, W, 1>(x + j);
+        V found;
+        UNROLL
+        for (int i = 0; i < W; ++i) found[i] = *at(x, j + i);
+        return found;
+    }
+};
 
 // Where a turn of the loops begins in each array
 struct Place {
@@ -41,13 +65,6 @@ struct Place {
         for (int f = ALONG; f < FACTORS; ++f) product *= *x[f];
         return product;
     }
-    // the product of the factors along it, from number j on
-    template <int ALONG> POINT_FN V pack(const long j) const {
-        V product = fetch<V, W, 1>(x[0] + j);
-        UNROLL
-        for (int f = 1; f < ALONG; ++f) product *= fetch<V, W, 1>(x[f] + j);
-        return product;
-    }
 };
 
 // work(place, fresh) at each turn of the loops from `loop` to `end` - 1. fresh: no turn before had the same outputs.
@@ -65,31 +82,37 @@ static void each_turn(const Arguments &a, const Place at, const int loop, const 
 }
 
 // ---- the output stays along a run
-template <int ALONG> struct Summed {
+template <int ALONG, int P, bool APART> struct Summed {
     const Arguments &a;
-    const long run = a.extent[a.loops - 1];
+    const long run = a.extent[a.loops - 1] * P;
 
-    // Of the numbers of a run from j on, fewer than W: a masked load of them takes Zen 4 half as long as a run of 100
-    POINT_FN scalar of_rest(const Place &at, long j) const {
-        scalar sum[UNITS] = {};
-        for (; j < run; ++j) {
-            scalar product = at.x[0][j];
-            UNROLL
-            for (int f = 1; f < ALONG; ++f) product *= at.x[f][j];
-            sum[j % UNITS] += product;
-        }
-        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    // The products from number j of a run on: a pack, or fewer numbers
+    POINT_FN V pack(const Place &at, const long j) const {
+        V product = Lie<P, APART>(a, 0).pack(at.x[0], j);
+        UNROLL
+        for (int f = 1; f < ALONG; ++f) product *= Lie<P, APART>(a, f).pack(at.x[f], j);
+        return product;
     }
-    // Partial sums of a run
+    POINT_FN scalar number(const Place &at, const long j) const {
+        scalar product = *Lie<P, APART>(a, 0).at(at.x[0], j);
+        UNROLL
+        for (int f = 1; f < ALONG; ++f) product *= *Lie<P, APART>(a, f).at(at.x[f], j);
+        return product;
+    }
+    // Partial sums of a run: of pairs, those of first and second numbers in turns. Fewer than W numbers are added one
+    // by one: a masked load of them takes Zen 4 half as long as a run of 100
     POINT_FN V of_run(const Place &at) const {
         V sum[UNITS] = {};
         long j = 0;
         for (; j + UNITS * W <= run; j += UNITS * W) {
             UNROLL
-            for (int u = 0; u < UNITS; ++u) sum[u] += at.pack<ALONG>(j + u * W);
+            for (int u = 0; u < UNITS; ++u) sum[u] += pack(at, j + u * W);
         }
-        for (; j + W <= run; j += W) sum[0] += at.pack<ALONG>(j);
-        sum[1][0] += of_rest(at, j);
+        for (; j + W <= run; j += W) sum[0] += pack(at, j);
+        scalar rest[UNITS] = {};
+        for (; j < run; ++j) rest[j % UNITS] += number(at, j);
+        if constexpr (P == 1) sum[1][0] += (rest[0] + rest[1]) + (rest[2] + rest[3]);
+        else sum[1][0] += rest[0] + rest[2], sum[1][1] += rest[1] + rest[3];
         return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
     // Sums of `count` runs of the loop `row`, W at most
@@ -101,55 +124,46 @@ template <int ALONG> struct Summed {
         }
         return folded<W / 2, 0>(sums);
     }
-};
 
-// Of factors that lie anyhow, lanes are runs
-struct Scattered {
-    const Arguments &a;
-
-    POINT_FN scalar of_run(const Place &at) const {
-        const int last = a.loops - 1;
-        scalar sum[UNITS] = {};
-        for (long j = 0; j < a.extent[last]; ++j) {
-            scalar product = scalar(a.number);
-            UNROLL
-            for (int f = 0; f < FACTORS; ++f) product *= at.x[f][j * a.step[f * LOOPS + last]];
-            sum[j % UNITS] += product;
+    // All runs of the loop `row`
+    void all(const Place &at, const bool fresh) const {
+        const long turns = a.extent[a.row], step = a.step[OUT * LOOPS + a.row];
+        scalar total = 0;
+        for (long r = 0; r < turns; r += W) {
+            const long count = turns - r < W ? turns - r : W;
+            const V found = of_runs(at.moved(a, a.row, r), count);
+            scalar *const out = at.out + r * step;
+            if (step == 0) {
+                for (long i = 0; i < count; ++i) total += found[i];
+            } else if (step == 1 && count == W) {
+                leave<W>(out, fresh ? found : fetch<V, W, 1>(out) + found);
+            } else
+                for (long i = 0; i < count; ++i) out[i * step] = fresh ? found[i] : out[i * step] + found[i];
         }
-        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        if (step == 0) *at.out = fresh ? total : *at.out + total;
     }
-    POINT_FN V of_runs(const Place &at, const long count) const {
-        V sums = {};
-        for (long r = 0; r < count; ++r) sums[r] = of_run(at.moved(a, a.row, r));
-        return sums;
+    // The same of pairs: runs one after the other
+    void all_pairs(const Place &at, const bool fresh) const {
+        const bool sums = a.step[OUT * LOOPS + a.row] == 0;
+        for (long r = 0; r < a.extent[a.row]; ++r) {
+            const Place here = at.moved(a, a.row, r);
+            const V found = of_run(here) * here.template weight<ALONG>(a);
+            scalar total[2] = {found[0], found[1]};
+            UNROLL
+            for (int i = 2; i < W; ++i) total[i % 2] += found[i];
+            const bool is_fresh = fresh && !(sums && r);
+            for (int i = 0; i < 2; ++i) here.out[i] = is_fresh ? total[i] : here.out[i] + total[i];
+        }
     }
 };
-
-// All runs of the loop `row`
-template <class Sums> static void sum_runs(const Arguments &a, const Place &at, const bool fresh, const Sums &sums) {
-    const long turns = a.extent[a.row], step = a.step[OUT * LOOPS + a.row];
-    scalar total = 0;
-    for (long r = 0; r < turns; r += W) {
-        const long count = turns - r < W ? turns - r : W;
-        const V found = sums.of_runs(at.moved(a, a.row, r), count);
-        scalar *const out = at.out + r * step;
-        if (step == 0) {
-            for (long i = 0; i < count; ++i) total += found[i];
-        } else if (step == 1 && count == W) {
-            leave<W>(out, fresh ? found : fetch<V, W, 1>(out) + found);
-        } else
-            for (long i = 0; i < count; ++i) out[i * step] = fresh ? found[i] : out[i * step] + found[i];
-    }
-    if (step == 0) *at.out = fresh ? total : *at.out + total;
-}
 
 // ---- the output lies side by side along a run
 // RUNS of them are added to the output, or written there. PAST: past the caches
-template <int ALONG, int RUNS, bool FRESH, bool PAST> struct Added {
+template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct Added {
     static constexpr int VECTORS = RUNS == 1 ? UNITS : 1; // at a time: loads go before stores
 
     const Arguments &a;
-    const long run = a.extent[a.loops - 1];
+    const long run = a.extent[a.loops - 1] * P;
     const scalar *x[RUNS][ALONG];
     scalar weight[RUNS], *out;
 
@@ -163,14 +177,14 @@ template <int ALONG, int RUNS, bool FRESH, bool PAST> struct Added {
         }
     }
     // The sum after `before`: one run after the other, so that its bits do not depend on RUNS. The factors are
-    // fetched(array)
+    // fetched(how it lies, array)
     template <class Fetched> POINT_FN V after(const V before, const Fetched &fetched) const {
         V sum = before;
         UNROLL
         for (int r = 0; r < RUNS; ++r) {
-            V product = fetched(x[r][0]);
+            V product = fetched(Lie<P, APART>(a, 0), x[r][0]);
             UNROLL
-            for (int f = 1; f < ALONG; ++f) product *= fetched(x[r][f]);
+            for (int f = 1; f < ALONG; ++f) product *= fetched(Lie<P, APART>(a, f), x[r][f]);
             if (FRESH && r == 0) sum = product * weight[r];
             else sum += product * weight[r];
         }
@@ -182,7 +196,7 @@ template <int ALONG, int RUNS, bool FRESH, bool PAST> struct Added {
         for (int v = 0; v < COUNT; ++v) {
             const long at = j + v * W;
             const V before = FRESH ? V{} : fetch<V, W, 1>(out + at);
-            sums[v] = after(before, [=](const scalar *from) { return fetch<V, W, 1>(from + at); });
+            sums[v] = after(before, [=](const Lie<P, APART> lie, const scalar *from) { return lie.pack(from, at); });
         }
         UNROLL
         for (int v = 0; v < COUNT; ++v) {
@@ -192,7 +206,7 @@ template <int ALONG, int RUNS, bool FRESH, bool PAST> struct Added {
     }
     POINT_FN void part(const long j, const int n) const {
         const V before = FRESH ? V{} : load_part<V>(out + j, n);
-        store_part(out + j, after(before, [=](const scalar *from) { return load_part<V>(from + j, n); }), n);
+        store_part(out + j, after(before, [=](const Lie<P, APART> lie, const scalar *from) { return lie.part(from, j, n); }), n);
     }
     POINT_FN void whole() const {
         long j = 0;
@@ -202,41 +216,46 @@ template <int ALONG, int RUNS, bool FRESH, bool PAST> struct Added {
     }
 };
 
-template <int ALONG, int RUNS> static void add_runs(const Arguments &a, const Place &first, const bool fresh) {
-    if (RUNS == 1 && a.past) Added<ALONG, RUNS, true, true>(a, first).whole();
-    else if (fresh) Added<ALONG, RUNS, true, false>(a, first).whole();
-    else Added<ALONG, RUNS, false, false>(a, first).whole();
+template <int ALONG, int P, bool APART, int RUNS>
+static void add_runs(const Arguments &a, const Place &first, const bool fresh) {
+    if (RUNS == 1 && a.past) Added<ALONG, P, APART, RUNS, true, true>(a, first).whole();
+    else if (fresh) Added<ALONG, P, APART, RUNS, true, false>(a, first).whole();
+    else Added<ALONG, P, APART, RUNS, false, false>(a, first).whole();
 }
 
 // Turns from r on of the loop `row`, RUNS together as long as there are so many
-template <int ALONG, int RUNS> static void add_turns(const Arguments &a, const Place &at, const bool fresh, long r) {
+template <int ALONG, int P, bool APART, int RUNS>
+static void add_turns(const Arguments &a, const Place &at, const bool fresh, long r) {
     const int inner = a.row + 1, run = a.loops - 1;
     for (; r + RUNS <= a.extent[a.row]; r += RUNS) {
         const Place here = at.moved(a, a.row, r);
         const bool is_fresh = fresh && r == 0;
-        if (inner == run) add_runs<ALONG, RUNS>(a, here, is_fresh);
+        if (inner == run) add_runs<ALONG, P, APART, RUNS>(a, here, is_fresh);
         else
             each_turn(a, here, inner, run, is_fresh, [&](const Place &first, const bool is_first) {
-                add_runs<ALONG, RUNS>(a, first, is_first); //
+                add_runs<ALONG, P, APART, RUNS>(a, first, is_first); //
             });
     }
-    if constexpr (RUNS > 1) add_turns<ALONG, 1>(a, at, fresh, r);
+    if constexpr (RUNS > 1) add_turns<ALONG, P, APART, 1>(a, at, fresh, r);
 }
 
 // ---- all loops
-template <int ALONG> static void sweep(const Arguments &a, const Place &begin) {
+template <int ALONG, int P, bool APART> static void sweep(const Arguments &a, const Place &begin) {
     each_turn(a, begin, 0, a.row, !a.adds, [&](const Place &at, const bool fresh) {
-        if (a.kind == SCATTERED) sum_runs(a, at, fresh, Scattered{a});
-        else if (a.kind == STAYS) sum_runs(a, at, fresh, Summed<ALONG>{a});
-        else if (a.together > 1) add_turns<ALONG, TOGETHER>(a, at, fresh, 0);
-        else add_turns<ALONG, 1>(a, at, fresh, 0);
+        if (a.kind == STAYS && P == 2) Summed<ALONG, P, APART>{a}.all_pairs(at, fresh);
+        else if (a.kind == STAYS) Summed<ALONG, P, APART>{a}.all(at, fresh);
+        else if (a.together > 1) add_turns<ALONG, P, APART, TOGETHER>(a, at, fresh, 0);
+        else add_turns<ALONG, P, APART, 1>(a, at, fresh, 0);
     });
 }
 template <int ALONG = 1> static void sweep_along(const Arguments &a, const Place &begin) {
     if constexpr (ALONG < FACTORS) {
         if (a.along > ALONG) return sweep_along<ALONG + 1>(a, begin);
     }
-    sweep<ALONG>(a, begin);
+    if (a.pairs && a.apart) sweep<ALONG, 2, true>(a, begin);
+    else if (a.pairs) sweep<ALONG, 2, false>(a, begin);
+    else if (a.apart) sweep<ALONG, 1, true>(a, begin);
+    else sweep<ALONG, 1, false>(a, begin);
 }
 
 // Threads share the loop `split`, whose turns have outputs of their own, in whole cache lines.

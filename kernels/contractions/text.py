@@ -158,7 +158,7 @@ class Expression:
         def renamed(r: Reference) -> Reference:
             return Reference(array[r.name], tuple(index[i] for i in r.indices))
 
-        lines = [str(_with_references(s, renamed)) for s in self.statements]
+        lines = [str(with_references(s, renamed)) for s in self.statements]
         for word, names in (("local", self.local), ("constant", self.constant), ("symmetric", self.symmetric)):
             if names:
                 lines.append(f"{word} {' '.join(sorted(array[n] for n in names if n in array))}")
@@ -167,7 +167,7 @@ class Expression:
         return "; ".join([*lines, f"{lead} {index.get(self.batch or '', '-')}"])
 
 
-def _with_references(s: Statement, change) -> Statement:
+def with_references(s: Statement, change) -> Statement:
     """A statement with each reference replaced by change(reference)."""
     terms = [Term(t.number, tuple(map(change, t.factors))) for t in s.terms]
     return s._replace(out=change(s.out), terms=tuple(terms))
@@ -542,7 +542,7 @@ def _with_point(statements, point, layout, shared):
             return r
         return Reference(r.name, (*r.indices, point) if layout == "left" else (point, *r.indices))
 
-    return [_with_references(s, put) for s in statements]
+    return [with_references(s, put) for s in statements]
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------

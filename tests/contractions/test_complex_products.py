@@ -136,7 +136,9 @@ def test_the_price_chooses(asked):
     usual = ComplexContraction(text, sizes, backend="cpu")
     assert usual.products and "by kernels of complex numbers" in usual.explain()
     other = next(how.name for _, how, _ in usual.parts.candidates if how.name != "library")
-    for options in (dict(real="b"), dict(constant="b"), dict(how=other), dict(order=0)):
+    lying = ComplexContraction(text, sizes, backend="cpu", real="b")
+    assert "by a real contraction, with the part as the last index" in lying.explain()
+    for options in (dict(constant="b"), dict(how=other), dict(order=0)):
         plan = ComplexContraction(text, sizes, backend="cpu", **options)
         assert plan.products is None and "by the real contraction of their parts" in plan.explain()
 

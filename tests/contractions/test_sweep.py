@@ -7,6 +7,7 @@ import pytest
 from tccg_products import EPS
 
 from kernels import Contraction, contract, get_backend
+from kernels.contractions.arrays import PRECISIONS
 from kernels.contractions.organisations.sweep import Sweeps
 
 # Sums, weighted sums, dot products, products number by number; rows that are long and short, joined, far apart.
@@ -73,6 +74,55 @@ def _compare(text, sizes, dtype, backend, rng):
     assert found.dtype == dtype and found.shape == wanted.shape, (text, sizes)
     count = terms(text, sizes)
     assert np.all(np.abs(found - wanted) <= EPS[dtype] * count * (count + 3)), (text, sizes)
+
+
+def laid(array: np.ndarray, lie: str) -> np.ndarray:
+    """The same numbers: with gaps, backwards in all dimensions, in Fortran's order."""
+    if lie == "gaps":
+        room = np.full([2 * n for n in array.shape], np.nan, array.dtype)
+        room[tuple(slice(None, None, 2) for _ in array.shape)] = array
+        return room[tuple(slice(None, None, 2) for _ in array.shape)]
+    if lie == "backwards":
+        return np.flip(np.flip(array).copy())
+    return np.asfortranarray(array) if lie == "Fortran" else array
+
+
+@pytest.mark.parametrize("lie", ["gaps", "backwards"])
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.quick(text=["ij->i", "ijk->ik", "ij,i->j", "ij,ij->ij"])
+def test_arrays_that_lie_apart(cpu, text, lie):
+    """They are read where they lie: whole numbers, no rounding. The numbers in gaps are NaN."""
+    rng = np.random.default_rng(len(text))
+    for extents in ((3, 5, 2, 7), (17, 9, 8, 3), (33, 2, 2, 2)):
+        sizes = dict(zip(sorted(set(text) - set(",->")), extents))
+        given = [np.rint(9 * a) for a in operands(text, sizes, "float64", rng)]
+        found = contract(text, *(laid(a, lie) for a in given), backend=cpu, how="sweep")
+        assert np.array_equal(found, np.einsum(text, *given)), sizes
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("lie", ["", "gaps", "backwards", "Fortran"])
+@pytest.mark.parametrize("text", [t for t in TEXTS if t.count(",") < 2])
+@pytest.mark.quick(text=["ij->i", "ijk->ik", "ij,i->j", "ij,ij->ij"])
+def test_complex_numbers_as_they_lie(cpu, text, lie, dtype):
+    """One complex factor, the others real. Whole numbers: no rounding."""
+    rng = np.random.default_rng(len(text))
+    for extents in ((3, 5, 2, 7), (17, 9, 8, 3), (65, 2, 3, 2)):
+        sizes = dict(zip(sorted(set(text) - set(",->")), extents))
+        first, *others = (np.rint(9 * a) for a in operands(text, sizes, dtype, rng))
+        first = first + 1j * np.rint(9 * rng.uniform(-1, 1, first.shape))
+        given = [first.astype(dtype), *(a.real.astype(PRECISIONS[dtype]) for a in others)]
+
+        found = contract(text, *(laid(a, lie) for a in given), backend=cpu)
+        assert found.dtype == dtype and np.array_equal(found, np.einsum(text, *given)), sizes
+
+
+def test_parts_do_not_meet():
+    """A NaN in the real part leaves the imaginary part, and other sums, as they are."""
+    a = np.ones((3, 40), complex)
+    a.real[1, 7] = np.nan
+    found = contract("ij->i", a, backend="cpu")
+    assert np.array_equal(np.isnan(found.real), [False, True, False]) and not found.imag.any()
 
 
 @pytest.mark.parametrize("text", ["ijk->jk", "ij->i", "ij,i->j", "ij,ij->ij", "i,i->"])
@@ -212,7 +262,7 @@ def test_what_memory_bounds_is_swept(text, extent, monkeypatch):
     "text, wanted",
     [
         ("ij,jk->ik", "an array with all indices"),
-        ("ij->ji", "an output that stays, or lies beside the factors"),
+        ("kij->ji", "an output that stays, or lies beside the factors"),
         ("ij,ij,ij,ij->ij", "a single product of 1 to 3 arrays"),
     ],
 )

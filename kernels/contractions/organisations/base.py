@@ -36,6 +36,7 @@ class Organisation:
     SPECIAL: ClassVar[bool] = False  # serves few programs, and may refuse arrays; its price is a factor of the others'
     FREE: ClassVar[bool] = False  # reads extents when it runs: what is compiled for some extents serves all
     STRIDED: ClassVar[bool] = False  # takes arrays with any positive steps
+    BACKWARDS: ClassVar[bool] = False  # and inputs with negative steps
     COMPLEX: ClassVar[bool] = False  # serves complex numbers
     REPLACEMENT: ClassVar[str] = ""  # name of the organisation that is tried first for arrays that were refused
 

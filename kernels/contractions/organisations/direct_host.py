@@ -446,7 +446,7 @@ class HostDirect(OnHost):
         text = "\n".join([*lines, structure("Arguments", MEMBERS), '#include "contractions/direct_packs.h"', ""])
         return Source("tensor-direct", text, quick=quick, spelled_vectors=True, entry="contraction", title="direct")
 
-    def launch_of(self, plan, values, n: int) -> Launch:
+    def launch_of(self, plan, arrays, values, n: int) -> Launch:
         return self.kept_launch(plan, values, n, product(plan.program).references[0].name, self._work)
 
     def _work(self, plan, values, n: int, on_line: bool) -> Launch:

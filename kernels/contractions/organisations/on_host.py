@@ -54,12 +54,12 @@ class OnHost(Organisation):
     """Base of the organisations whose work is a launch of their own kernel."""
 
     def launch(self, plan, arrays, values, n: int):
-        return self.launch_of(plan, values, n).bound(arrays, values)
+        return self.launch_of(plan, arrays, values, n).bound(arrays, values)
 
     def again(self, plan, arrays, values, n: int):
-        return self.launch_of(plan, values, n).again(list(arrays))
+        return self.launch_of(plan, arrays, values, n).again(list(arrays))
 
-    def launch_of(self, plan, values, n: int) -> Launch:
+    def launch_of(self, plan, arrays, values, n: int) -> Launch:
         """For n entries of arrays that lie as these. Raises VariantUnsuitable."""
         raise NotImplementedError
 

@@ -90,7 +90,7 @@ class Packs(OnHost):
         body = render_packs.Body(p, False, self.tile, self.ask)
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
-    def launch_of(self, plan, values, n: int) -> Launch:
+    def launch_of(self, plan, arrays, values, n: int) -> Launch:
         held = record(render_packs.members(plan.program), **values)
         addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
         return Launch(plan.module(self), held, addresses, n)

@@ -22,13 +22,14 @@ from .on_host import LINE, Launch, OnHost
 LOOPS = 16  # at most
 FACTORS = 3  # at most: each number of them is a source of its own
 OUT = 0  # the output's place among a loop's steps
-STAYS, LIES, SCATTERED = range(3)  # what the output does along a run (sweep_packs.h)
+STAYS, LIES = range(2)  # what the output does along a run (sweep_packs.h)
+PAIR = 2  # numbers
 TOGETHER = 8  # runs of a sum that are added together
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
 SHARED = 1 << 15  # numbers that are worth a second thread
 CALL = 2e-6  # seconds
-RUN = {STAYS: 4e-9, LIES: 8e-9, SCATTERED: 8e-9}  # seconds of a run by its kind, beside its numbers
-NUMBER = 1.6e-9  # seconds of a number of a scattered run
+RUN = {STAYS: 4e-9, LIES: 8e-9}  # seconds of a run by its kind, beside its numbers
+NUMBER = 1.6e-9  # seconds of a number of a run whose factors lie apart
 
 
 class Sum(NamedTuple):
@@ -48,10 +49,24 @@ class Sweep(NamedTuple):
     kind: int  # what the output does along a run
     factors: tuple[int, ...]  # in the order in which they are read: those that lie along a run first
     along: int  # how many do
+    pair: tuple[Loop, ...] = ()  # the loop over two numbers in each turn of a run, if there is one
 
     @property
     def runs(self) -> int:
         return turns(self.loops[:-1])
+
+    @property
+    def every(self) -> tuple[Loop, ...]:
+        """All loops."""
+        return (*self.loops, *self.pair)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the numbers of a run lie apart in one of the factors along it."""
+        width = turns(self.pair)
+        places = [1 + f for f in self.factors[: self.along]]
+        steps = {self.loops[-1].step[k] for k in places if self.loops[-1].extent > 1}
+        return not steps <= {width} or any(loop.step[k] != 1 for loop in self.pair for k in places)
 
 
 def the_sum(p: Program) -> Sum:
@@ -63,22 +78,26 @@ def the_sum(p: Program) -> Sum:
     return Sum(term.number, s.add, s.out, term.factors)
 
 
-def swept(p: Program, n: int, values=None) -> Sweep:
-    """The loops for n entries. values: steps between entries (step_) and rows (ld_) of each array; None: of contiguous
-    arrays. Raises Unable."""
+def swept(p: Program, n: int, strides=None) -> Sweep:
+    """The loops for n entries. strides: of each array, in bytes; None: of contiguous arrays. Raises Unable."""
     stated = the_sum(p)
     references = (stated.out, *stated.factors)
     sizes = {**p.sizes, p.batch: n} if p.batch else p.sizes
-    steps = [steps_between(p, r, n, values) for r in references]
-    loops = _in_order(sizes, steps, references, p.batch)
-    if values and _kind(loops[-1]) is None:
-        loops = (*loops, Loop(1, (0,) * len(references)))  # entries further apart: runs of one number
+    if strides is None:
+        steps = [steps_between(p, r, n) for r in references]
+    else:
+        steps = [_steps(r, strides[r.name], np.dtype(p.dtype).itemsize) for r in references]
 
-    run = loops[-1]
-    kind = _kind(run)
+    loops, last = _in_order(sizes, steps, references, p.batch)
+    loops, pair = (loops, ()) if last == p.batch else _paired(loops)
+    kind = _kind(loops[-1], turns(pair))
+    if kind is None and strides is not None:
+        loops = (*loops, Loop(1, (0,) * len(references)))  # an output with gaps: runs of one number
+        kind = STAYS
     if kind is None:
         raise Unable("an output that stays, or lies beside the factors, along the last index of the largest array")
-    others = loops[:-1]
+
+    others, run = loops[:-1], loops[-1]
     row = _row(others, kind)
     if row is None:
         row = len(others)
@@ -86,14 +105,32 @@ def swept(p: Program, n: int, values=None) -> Sweep:
     if len(others) >= LOOPS:
         raise Unable(f"{LOOPS} loops at most")
 
-    order = sorted(range(len(stated.factors)), key=lambda f: not run.step[1 + f])
-    along = sum(step != 0 for step in run.step[1:])
-    return Sweep((*others, run), row, kind, tuple(order), along)
+    goes = [any(loop.step[1 + f] for loop in (run, *pair)) for f in range(len(stated.factors))]
+    order = sorted(range(len(goes)), key=lambda f: not goes[f])
+    return Sweep((*others, run), row, kind, tuple(order), sum(goes), pair)
 
 
-def _in_order(sizes, steps, references, batch: str | None) -> tuple[Loop, ...]:
-    """The loops in the order of the largest array, joined where all arrays go through two as through one. Raises Unable
-    where that array is used more than once.
+def _steps(r: Reference, strides, size: int) -> dict[str, int]:
+    """Step of each index of an array, in numbers of a size: of an index that stands twice, of the diagonal."""
+    found = dict.fromkeys(r.indices, 0)
+    for index, stride in zip(r.indices, strides):
+        found[index] += stride // size
+    return found
+
+
+def _paired(loops) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
+    """(loops, the loop of a pair): the last loop, if two numbers of the output lie side by side there, and pairs are
+    summed or follow each other. It is no loop over a batch, whose extent must not change the order of a sum."""
+    *others, last = loops
+    lies = last.extent == PAIR and last.step[OUT] == 1 and set(last.step) <= {0, 1}
+    if lies and others and others[-1].step[OUT] in (0, PAIR):
+        return tuple(others), (last,)
+    return loops, ()
+
+
+def _in_order(sizes, steps, references, batch: str | None) -> tuple[tuple[Loop, ...], str]:
+    """The loops in the order of the largest array, joined where all arrays go through two as through one, and the last
+    index. Raises Unable where that array is used more than once.
 
     The order of a sum, so its bits, does not depend on the number of entries: a batch of 1 has a loop, too.
     """
@@ -105,17 +142,13 @@ def _in_order(sizes, steps, references, batch: str | None) -> tuple[Loop, ...]:
     if not indices or not needed <= set(indices):
         raise Unable("an array with all indices, each number of which is used once")
 
-    ordered = sorted(dict.fromkeys(indices), key=lambda index: -steps[largest][index])
-    return merged([Loop(sizes[i], tuple(own.get(i, 0) for own in steps)) for i in ordered])
+    ordered = sorted(dict.fromkeys(indices), key=lambda index: -abs(steps[largest][index]))
+    return merged([Loop(sizes[i], tuple(own.get(i, 0) for own in steps)) for i in ordered]), ordered[-1]
 
 
-def _kind(run: Loop) -> int | None:
-    """STAYS, LIES or SCATTERED; None where numbers of a run lie apart in the output, or in a factor beside it."""
-    out, *factors = run.step
-    lie = all(step in (0, 1) for step in factors)
-    if out == 0:
-        return STAYS if lie else SCATTERED
-    return LIES if out == 1 and lie else None
+def _kind(run: Loop, width: int) -> int | None:
+    """STAYS or LIES; None where the numbers of a run lie apart in the output. width: numbers of a turn."""
+    return {0: STAYS, width: LIES}.get(run.step[OUT])
 
 
 def _row(others, kind: int) -> int | None:
@@ -134,7 +167,8 @@ def members(factors: int) -> str:
     addresses = " ".join(f"x{f}:address" for f in range(factors))
     return (
         f"out:address {addresses} number:real loops:whole row:whole kind:whole along:whole adds:whole past:whole "
-        f"together:whole split:whole extent:whole:{LOOPS} step:whole:{LOOPS * (factors + 1)}"
+        f"together:whole split:whole pairs:whole apart:whole second:whole:{factors} extent:whole:{LOOPS} "
+        f"step:whole:{LOOPS * (factors + 1)}"
     )
 
 
@@ -144,6 +178,8 @@ class Sweeps(OnHost):
 
     NAMES: ClassVar[tuple[str, ...]] = ("sweep",)
     FREE: ClassVar[bool] = True
+    STRIDED: ClassVar[bool] = True
+    BACKWARDS: ClassVar[bool] = True
 
     # ---- choice
     @classmethod
@@ -163,15 +199,15 @@ class Sweeps(OnHost):
         s, size = swept(p, n), np.dtype(p.dtype).itemsize
         stated = the_sum(p)
 
-        written = size * math.prod(loop.extent for loop in s.loops if loop.step[OUT])
+        written = size * math.prod(loop.extent for loop in s.every if loop.step[OUT])
         held, past = _held(s, size), _past(s, stated, size)
         moved = held - written if past else held + written
         runs = s.runs / _together(s, size) * RUN[s.kind]
-        scattered = turns(s.loops) * NUMBER if s.kind == SCATTERED else 0.0
+        apart = turns(s.every) * NUMBER if s.apart else 0.0
         memory = moved / library_costs.pace("packs", p.dtype, held)
         if past:
             memory += written / library_costs.rates("packs", p.dtype).memory
-        seconds = CALL + memory + runs + scattered
+        seconds = CALL + memory + runs + apart
         return seconds / n / library_costs.unit("packs", p)
 
     # ---- text and launch
@@ -190,14 +226,17 @@ class Sweeps(OnHost):
         ]
         return Source(f"tensor-sweep-{count}", "\n".join(lines), entry="contraction", title="sweep")
 
-    def launch_of(self, plan, values, n: int) -> Launch:
-        return self.kept_launch(plan, values, n, the_sum(plan.program).out.name, self._work)
+    def launch_of(self, plan, arrays, values, n: int) -> Launch:
+        strides = {a.name: arrays[a.name].strides for a in plan.program.arguments}
+        on_line = values[f"at_{the_sum(plan.program).out.name}"] % LINE == 0
+        key = "launch", self, n, tuple(strides.values()), on_line
+        return plan.kept(key, functools.partial(self._work, plan, strides, n, on_line))
 
-    def _work(self, plan, values, n: int, on_line: bool) -> Launch:
+    def _work(self, plan, strides, n: int, on_line: bool) -> Launch:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""
         p = plan.program
         try:
-            s = swept(p, max(n, 1), values)
+            s = swept(p, max(n, 1), strides)
         except Unable as reason:
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
 
@@ -228,9 +267,13 @@ def _record(s: Sweep, stated: Sum, size: int) -> np.ndarray:
         past=_past(s, stated, size),
         together=_together(s, size),
         split=_split(s),
+        pairs=bool(s.pair),
+        apart=s.apart,
     )
 
     arrays = (*(1 + f for f in s.factors), OUT)
+    for loop in s.pair:
+        held["second"][0, :] = [loop.step[k] for k in arrays[:-1]]
     for place, loop in enumerate(s.loops):
         held["extent"][0, place] = loop.extent
         for k, array in enumerate(arrays):
@@ -243,13 +286,13 @@ def _past(s: Sweep, stated: Sum, size: int) -> bool:
     if s.kind != LIES or stated.adds or any(not loop.step[OUT] and loop.extent > 1 for loop in s.loops):
         return False
     on_lines = all(loop.step[OUT] * size % LINE == 0 for loop in s.loops[:-1])
-    return on_lines and library_costs.streamed(turns(s.loops) * size, _held(s, size))
+    return on_lines and library_costs.streamed(turns(s.every) * size, _held(s, size))
 
 
 def _held(s: Sweep, size: int) -> int:
     """Bytes of all arrays."""
     arrays = range(1 + len(s.factors))
-    return size * sum(math.prod(loop.extent for loop in s.loops if loop.step[k]) for k in arrays)
+    return size * sum(math.prod(loop.extent for loop in s.every if loop.step[k]) for k in arrays)
 
 
 def _parts(s: Sweep, threads: int, size: int) -> int:
