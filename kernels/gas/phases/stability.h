@@ -29,6 +29,7 @@ constexpr double DENSE = 0.5;     // and below which it is a liquid far from its
 constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
 constexpr double OWN_LIQUID = -0.5; // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                     // above which it may split off as that: Wilson's K is off by some 20 %
+constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double NEARLY_OWN = -0.2; // the same in a dense feed that is mostly this species
 constexpr double UNLIKE = 0.2;      // the same over its mole fraction, an activity coefficient, in other dense feeds
 
@@ -240,41 +241,65 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
     return !cold;
 }
 
-// The starts: vapour-like, liquid-like, rich in the heaviest species, rich in another
+// The starts: vapour-like, liquid-like, rich in the heaviest species, rich in others
 enum { LIKE_VAPOUR, LIKE_LIQUID, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
 
 // ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, and the liquid's
-// own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol.
+// own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol; below
+// 0.5 Tc those of all equations fall behind Wilson's, by a factor of 30 for water at 0.25 Tc.
 // d: ln of the fugacity over p
 template <class M, class R>
 POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const R ln_K, const int k) {
     const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;
-    const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
-    return d - ln_K - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold;
+    const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0)), frozen = larger(R(cold - 1.0), R(0.0));
+    return d - ln_K - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
 }
 
-// Another species than the heaviest that may be a liquid by itself, the one with the largest ratio of fugacities. Water
-// beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
+// Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of
+// fugacities first. Water beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
 template <class M, class R> struct Another {
-    R most;         // ln of the ratio
-    MaskOf<R> some; // whether it is worth a trial
-    R heaviest;     // ln of the ratio of the heaviest species
+    R own[M::NS];      // ln of the ratio; BARRED: no trial
+    R turn, most;      // whose turn it is, and its ratio
+    MaskOf<R> some;    // whether there is one
+    R heaviest;        // ln of the ratio of the heaviest species
 };
+constexpr double BARRED = -1e9;
+
+// The species with the largest ratio below that of the last
+template <class M, class R>
+POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_dense, const R below,
+                        Another<M, R> &another) {
+    R share = R(0.0);
+    another.most = R(BARRED);
+    FOR_SPECIES (k, M::NS) {
+        const auto larger_one = another.own[k] < below && another.own[k] > another.most;
+        another.most = select(larger_one, another.own[k], another.most);
+        another.turn = select(larger_one, R(double(k)), another.turn);
+        share = select(larger_one, feed.ln_z[k], share);
+    }
+    const auto may_split = another.most > NEARLY_OWN || another.most - share > UNLIKE;
+    another.some = another.most > OWN_LIQUID && (!is_dense || may_split);
+}
 
 template <class M, class R>
 POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, const R least, const MaskOf<R> is_dense,
                            Another<M, R> &another) {
-    R share = R(0.0);
-    another.most = another.heaviest = R(-1e9);
+    another.heaviest = R(BARRED);
+    another.turn = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const R own = over_own_liquid(m, feed, feed.d[k], ln_K[k], k);
-        const auto is_other = ln_K[k] > least, larger_one = is_other && own > another.most;
+        const auto is_other = ln_K[k] > least;
         another.heaviest = select(is_other, another.heaviest, larger(own, another.heaviest));
-        another.most = select(larger_one, own, another.most);
-        share = select(larger_one, feed.ln_z[k], share);
+        another.own[k] = select(is_other, own, R(BARRED));
     }
-    const auto may_split = another.most > NEARLY_OWN || another.most - share > UNLIKE;
-    another.some = (another.most > OWN_LIQUID && (!is_dense || may_split)) || feed.p > HOT_BELOW;
+    find_next(m, feed, is_dense, R(1e300), another);
+    another.some = another.some || feed.p > HOT_BELOW;
+
+    // After the first only those that may be a liquid
+    FOR_SPECIES (k, M::NS) {
+        const auto is_first = another.own[k] >= another.most, is_cold = feed.at.T < m.phase_Tc[k];
+        another.own[k] = select(is_first || is_cold, another.own[k], R(BARRED));
+    }
 }
 
 // What the trials that ended found: the best is kept
@@ -323,7 +348,8 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     // liquid-like trial is that already
     const auto is_liquid = feed.V < critical;
     Another<M, R> another;
-    find_another(m, feed, ln_K, least, feed.V < DENSE * critical, another);
+    const auto is_dense = feed.V < DENSE * critical;
+    find_another(m, feed, ln_K, least, is_dense, another);
     const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
     auto is_heavy = !nowhere<R>();
     FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
@@ -342,13 +368,13 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];
     auto begin = tested;
     UNROLL_BY(1)
-    for (int step = 0; step < TRIALS * STABILITY_STEPS; ++step) {
+    for (int step = 0; step < (TRIALS + NS) * STABILITY_STEPS; ++step) {
         if (any_of(begin)) {
             begin_descent(begin, way, trial);
             way.lean = select(start < LIKE_VAPOUR + 0.5 && !is_near_dew, R(0.0), R(LEAN));
             FOR_SPECIES (k, NS) {
                 const auto is_other = ln_K[k] > least;
-                const auto is_another = is_other && over_own_liquid(m, feed, feed.d[k], ln_K[k], k) >= another.most;
+                const auto is_another = fabs(another.turn - double(k)) < 0.5;
                 const auto is_rich =
                     (start < RICH_IN_HEAVIEST + 0.5 && !is_other) || (start > RICH_IN_HEAVIEST + 0.5 && is_another);
                 const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
@@ -368,6 +394,17 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
             start = select(ended, R(start + 1.0), start);
             const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
             start = select(ended && is_done, R(start + 1.0), start);
+
+            // The next species that may split off
+            const auto was_another = ended && start > RICH_IN_ANOTHER + 0.5 && !v.unstable && another.some;
+            if (any_of(was_another)) {
+                Another<M, R> next = another;
+                find_next(m, feed, is_dense, another.most, next);
+                another.most = select(was_another, next.most, another.most);
+                another.turn = select(was_another, next.turn, another.turn);
+                another.some = another.some && (!was_another || next.some);
+                start = select(was_another && another.some, R(double(RICH_IN_ANOTHER)), start);
+            }
             begin =
                 ended &&
                 (start < RICH_IN_HEAVIEST - 0.5 ||
