@@ -25,6 +25,7 @@ STEP = 1e-40  # of complex steps
 TINY = 1e-60  # mole fractions are no smaller
 
 SUBSTITUTIONS = 12  # of each trial, before Newton's method
+DENSE_STEPS = 7  # of these with the smallest root, of a trial that is to be a liquid
 NEWTONS = 40
 STATIONARY = 1e-7  # residuals sqrt(W) |r| of a trial; tm is off by some r^2
 BELOW = -1e-8  # tm of a trial that lies below a plane
@@ -169,12 +170,12 @@ class Fluid:
         large = np.where(has_large, large, small)
         return small / self.pi + f.B, large / self.pi + f.B
 
-    def phase(self, x):
-        """ln phi and w of one mole of x: the root of lower Gibbs energy."""
+    def phase(self, x, dense=False):
+        """ln phi and w of one mole of x: the root of lower Gibbs energy; the smallest where `dense`."""
         f = self.sums(x)
         small, large = self.roots(f)
         ln_phi, w = self._ln_phi(f, small), small
-        two = np.flatnonzero(large > small * (1 + 1e-12))
+        two = np.flatnonzero((large > small * (1 + 1e-12)) & ~np.broadcast_to(dense, small.shape))
         if two.size:
             some = self.take(two)
             other = some._ln_phi(some.sums(x[:, two]), large[two])
@@ -230,7 +231,7 @@ def starts(fluid, z, d, random, extra=2):
     """Trial compositions (starts, ns, points)."""
     ns, n = z.shape
     K = fluid.wilson()
-    out = [z * K, z / K, np.exp(d - d.max(0)), z * np.cbrt(K), z / np.cbrt(K)]
+    out = [z * K, np.exp(d - d.max(0)), z * np.cbrt(K), z / K, z / K**0.7, z / K**0.5, z / K**0.3]
     for k in range(ns):
         rich = np.full((ns, n), 1e-4 / ns)
         rich[k] = 1.0
@@ -250,9 +251,10 @@ def _fractions(w):
 
 
 def trials(fluid, z, d, w0, steps=NEWTONS):
-    """Stationary points of the tangent-plane distance of plane d from w0 (starts, ns, points): W, tm and whether they
-    are another phase than z."""
+    """Stationary points of the tangent-plane distance of plane d from w0 (starts, ns, points): W and tm. Starts from the
+    fourth on are to be liquids: they have the smallest root at first."""
     many, ns, n = w0.shape
+    is_liquid = np.repeat(np.arange(many) > 2, n)
     index = np.tile(np.arange(n), many)
     ln_W = np.log(w0).transpose(1, 0, 2).reshape(ns, -1)
     W, tm = np.array(ln_W), np.zeros(index.size)
@@ -267,12 +269,13 @@ def trials(fluid, z, d, w0, steps=NEWTONS):
         amounts = np.exp(np.minimum(here, 200))
         total = amounts.sum(0)
         w = np.maximum(amounts / total, TINY)
-        ln_phi, root = some.phase(w)
+        dense = is_liquid[open_] & (step < DENSE_STEPS)
+        ln_phi, root = some.phase(w, dense)
         r = here + ln_phi - d[:, at]
         now = 1 + (amounts * (r - 1)).sum(0)
         size = (np.sqrt(amounts) * np.abs(r)).max(0)
         near = np.abs(w - z[:, at]).sum(0)
-        ended = (size < STATIONARY) | ((near < APART) & (np.abs(now) < 1e-8)) | ~np.isfinite(now)
+        ended = ~dense & ((size < STATIONARY) | ((near < APART) & (np.abs(now) < 1e-8))) | ~np.isfinite(now)
         W[:, open_], tm[open_] = here, np.where(np.isfinite(now), now, 0.0)
 
         if step < SUBSTITUTIONS:
@@ -465,7 +468,7 @@ def flash(data, T, p, z, seed=0, extra=2, **o):
         if not at.size:
             break
         some = fluid.take(at)
-        begin = np.concatenate([starts(some, s.x[:, at], d[:, at], random, extra), starts(some, s.y[:, at], d[:, at], random, 0)[:5]])
+        begin = np.concatenate([starts(some, s.x[:, at], d[:, at], random, extra), starts(some, s.y[:, at], d[:, at], random, 0)[:7]])
         begin = np.concatenate([begin, np.maximum(_each(chosen, W)[:, :, at], TINY)])
         begin = begin / begin.sum(1, keepdims=True)
         W3, tm3 = trials(some, s.x[:, at], d[:, at], begin)

@@ -82,8 +82,9 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
 
 // Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the feed.
 template <class M, class R>
-PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, Feed<M, R> &feed, Trial<M, R> &trial) {
-    minimise_later(m, plane, ask, Aim::DECIDE, trial);
+PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, const R lean, Feed<M, R> &feed,
+                              Trial<M, R> &trial) {
+    minimise_later(m, plane, ask, Aim::DECIDE, trial, lean);
     auto below = ask && trial.tm < -UNSTABLE && !trial.undecided;
     if (any_of(below)) {
         minimise_later(m, plane, below, Aim::STATIONARY, trial);
@@ -172,7 +173,8 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
             const R rich = select(o.own[k] >= o.most, R(0.0), R(m.phase_ln_rest[0]));
             trial.ln_W[k] = select(o.is_vapour, o.d[k], rich);
         }
-        const auto below = is_below(m, plane, todo, feed, trial);
+        const R lean = select(o.is_vapour, R(0.0), R(LEAN));
+        const auto below = is_below(m, plane, todo, lean, feed, trial);
         if (any_of(below)) {
             const auto two = take_beside(m, feed, plane, below, trial, o.is_vapour, s);
             todo = todo && (!below || two);

@@ -21,8 +21,9 @@ constexpr double APART = 1e-2;    // distance from the feed beyond which a trial
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
 constexpr double WILSON = 5.373;  // phase_wilson over 1 + omega
-constexpr double GAS = 3.0;       // volume, in units of the critical, above which a feed is a thin gas
-constexpr double NEAR_DEW = 1.5;  // and from which on it has no lighter phase beside it
+constexpr double NEAR_DEW = 1.5;  // volume, in units of the critical, from which on a feed has no lighter phase beside it
+constexpr double DENSE_GAS = 3.0; // and up to which it is a dense gas
+constexpr double GAS = 8.0;       // and above which it is a thin one
 constexpr double DENSE = 0.5;     // and below which it is a liquid far from its critical point
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
@@ -193,13 +194,14 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     way.open = way.open && !spent;
 }
 
-// Minimises tm from trial.ln_W for the points of `ask`
+// Minimises tm from trial.ln_W for the points of `ask`. lean: of the root in the first steps
 template <class M, class R>
 POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
-                                        Trial<M, R> &trial) {
+                                        Trial<M, R> &trial, const R lean = R(0.0)) {
     Descent<R> way;
     way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = way.lean = way.size = trial.off = R(0.0);
+    way.count = way.size = trial.off = R(0.0);
+    way.lean = lean;
     way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
     trial.tm = R(1.0);
     begin_descent(ask, way, trial);
@@ -209,8 +211,9 @@ POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Mask
 
 // The same, for the few points of which that is not the first step
 template <class M, class R>
-PHASE_PART void minimise_later(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim, Trial<M, R> &trial) {
-    minimise_tangent_distance(m, feed, ask, aim, trial);
+PHASE_PART void minimise_later(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim, Trial<M, R> &trial,
+                               const R lean = R(0.0)) {
+    minimise_tangent_distance(m, feed, ask, aim, trial, lean);
 }
 
 // What the test of a feed found, with the starts of a split
@@ -241,8 +244,8 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
     return !cold;
 }
 
-// The starts: vapour-like, liquid-like, rich in the heaviest species, rich in others
-enum { LIKE_VAPOUR, LIKE_LIQUID, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
+// The starts: vapour-like, liquid-like, half-way to that from a gas, rich in the heaviest species, rich in others
+enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
 
 // ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, and the liquid's
 // own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol; below
@@ -304,18 +307,17 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
 
 // What the trials that ended found: the best is kept
 template <class M, class R>
-POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid,
-                             const MaskOf<R> is_near_dew, const Trial<M, R> &trial, Verdict<M, R> &v) {
+POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid, const Trial<M, R> &trial,
+                             Verdict<M, R> &v) {
     const auto better = trial.unstable && ended && (trial.tm < v.tm || !v.unstable);
     const auto nearest = trial.apart && ended && !v.unstable && trial.tm < v.shadow;
     const auto is_first = start<LIKE_VAPOUR + 0.5, is_third = start> LIKE_LIQUID + 0.5;
-    const auto is_gas = is_first && !is_near_dew; // else the vapour is the feed
     FOR_SPECIES (k, M::NS) {
-        v.ln_W[0][k] = select(ended && is_gas, trial.ln_W[k], v.ln_W[0][k]);
+        v.ln_W[0][k] = select(ended && is_first, trial.ln_W[k], v.ln_W[0][k]);
         v.ln_W[1][k] = select(ended && !is_first && !is_third, trial.ln_W[k], v.ln_W[1][k]);
         v.ln_W[2][k] = select(better || nearest, trial.ln_W[k], v.ln_W[2][k]);
     }
-    const auto is_lighter = is_gas || (start > RICH_IN_HEAVIEST + 0.5 && is_liquid);
+    const auto is_lighter = is_first || (start > RICH_IN_HEAVIEST + 0.5 && is_liquid);
     v.is_vapour = select(better, select(is_lighter, R(1.0), R(0.0)), v.is_vapour);
     v.shadow = select(nearest, trial.tm, v.shadow);
     v.tm = select(better, trial.tm, v.tm);
@@ -343,9 +345,9 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     if (!any_of(tested)) return;
     v.alone = tested;
 
-    // No vapour-like trial where the feed is a gas: a dense one is tried half-way to the liquid instead, as liquid-like
-    // trials far from a critical point come back to the feed. None that is rich in the heaviest species where the
-    // liquid-like trial is that already
+    // No vapour-like trial where the feed is a gas. A dense one is tried half-way to the liquid, too: trials that begin
+    // as far away as Wilson's K says come back to it near critical points. No trial that is rich in the heaviest species
+    // where the liquid-like trial is that already
     const auto is_liquid = feed.V < critical;
     Another<M, R> another;
     const auto is_dense = feed.V < DENSE * critical;
@@ -353,8 +355,9 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
     auto is_heavy = !nowhere<R>();
     FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
-    const auto is_near_dew = feed.V > NEAR_DEW * critical;
-    R start = select(feed.V > GAS * critical, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
+    const auto is_near_dew = feed.V > NEAR_DEW * critical, may_condense = !is_dense && feed.V < GAS * critical;
+    const auto always = is_near_dew && feed.V < DENSE_GAS * critical;
+    R start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 
     // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
     // temperature is too small by an order of magnitude, hydrogen in hot water say.
@@ -371,18 +374,17 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     for (int step = 0; step < (TRIALS + NS) * STABILITY_STEPS; ++step) {
         if (any_of(begin)) {
             begin_descent(begin, way, trial);
-            way.lean = select(start < LIKE_VAPOUR + 0.5 && !is_near_dew, R(0.0), R(LEAN));
+            way.lean = select(start < LIKE_VAPOUR + 0.5, R(0.0), R(LEAN));
             FOR_SPECIES (k, NS) {
                 const auto is_other = ln_K[k] > least;
                 const auto is_another = fabs(another.turn - double(k)) < 0.5;
                 const auto is_rich =
                     (start < RICH_IN_HEAVIEST + 0.5 && !is_other) || (start > RICH_IN_HEAVIEST + 0.5 && is_another);
                 const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
-                const R half_way = feed.ln_z[k] - 0.5 * ln_K[k];
-                const R of_gas = select(is_near_dew, half_way, R(feed.ln_z[k] + ln_K[k]));
-                const R vapour = select(is_liquid, feed.d[k], of_gas);
-                const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - ln_K[k]));
-                trial.ln_W[k] = select(begin, select(start > LIKE_LIQUID + 0.5, rich, like), trial.ln_W[k]);
+                const R vapour = select(is_liquid, feed.d[k], R(feed.ln_z[k] + ln_K[k]));
+                const R part = select(start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
+                const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - part * ln_K[k]));
+                trial.ln_W[k] = select(begin, select(start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
             }
         }
         const auto before = way.open;
@@ -390,8 +392,11 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 
         const auto ended = before && !way.open;
         if (any_of(ended)) {
-            conclude_trial(ended, start, is_liquid, is_near_dew, trial, v);
+            conclude_trial(ended, start, is_liquid, trial, v);
             start = select(ended, R(start + 1.0), start);
+            const auto is_half_way = start > HALF_WAY - 0.5 && start < HALF_WAY + 0.5;
+            const auto is_new = may_condense && !v.unstable && (always || trial.itself);
+            start = select(ended && is_half_way && !is_new, R(start + 1.0), start);
             const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
             start = select(ended && is_done, R(start + 1.0), start);
 
@@ -407,7 +412,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
             }
             begin =
                 ended &&
-                (start < RICH_IN_HEAVIEST - 0.5 ||
+                (start < HALF_WAY - 0.5 ||
                  (!v.unstable && (start < RICH_IN_HEAVIEST + 0.5 || (start < RICH_IN_ANOTHER + 0.5 && another.some))));
             if (!any_of(way.open || begin)) break;
         } else begin = ended;
