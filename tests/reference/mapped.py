@@ -20,7 +20,8 @@ from .tracked import LD, Tracked, value
 TABLE = Path(__file__).resolve().parents[2] / "kernels/gas/species/fluids.csv"
 
 # Names of species, and the rows of the table that have other names.
-ROWS = dict(AR="Ar", HE="He", NC4H10="nC4", C4H10="nC4", NC7H16="nC7", C7H16="nC7", NC12H26="nC12", PH2="pH2")
+ROWS = dict(AR="Ar", HE="He", NC4H10="nC4", C4H10="nC4", NC5H12="nC5", NC6H14="nC6", NC7H16="nC7", C7H16="nC7")
+ROWS |= dict(NC8H18="nC8", NC12H26="nC12", PH2="pH2")
 RADICALS = "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO".split()
 RADICALS += "HOCN HCNO C3H7".split()
 POLAR = "CH2O H2O2 HCN CH3CHO CH2CO HCCOH HNCO CH2CHO".split()  # those of the species sets of the tests

@@ -22,82 +22,99 @@ PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPha
     return plane;
 }
 
-// The phase that may lie below the plane
-template <class M, class R> struct Candidate {
-    R ln_W[M::NS];
-    MaskOf<R> is_vapour;
+// Phases that may lie below the plane of a split: a vapour beside two liquids; then liquids of a species, those with the
+// largest ratio of its fugacity to that of its own liquid first
+template <class M, class R> struct Candidates {
+    MaskOf<R> is_vapour;  // the one whose turn it is
+    R own[M::NS], most;   // ln of the ratios; that of the liquid whose turn it is
+    R d[M::NS];           // of the vapour: ln of the fugacities over p
 };
 
-// The points of `ask` with another phase than those of s, of two species: beside two liquids a vapour; else the liquid
-// of the species with the largest ratio of its fugacity to that of its own liquid, if it is the main one of no liquid,
-// or the main one in a liquid that repels it.
+// The next liquid, for the points of `where`: those that have one
 template <class M, class R>
-POINT_FN MaskOf<R> may_be_lower(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
-                                Candidate<M, R> &o) {
+POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
+    R most = R(BARRED);
+    FOR_SPECIES (k, M::NS) {
+        const auto next = o.own[k] < o.most && o.own[k] > most;
+        most = select(next, o.own[k], most);
+    }
+    o.most = select(where, most, o.most);
+    o.is_vapour = o.is_vapour && !where;
+    return where && most > OWN_LIQUID;
+}
+
+// The candidates of the points of `ask`, and the points that have any. Of liquids only those whose species is the main
+// one of no liquid, or the main one in a liquid that repels it.
+template <class M, class R>
+POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
+                                   Candidates<M, R> &o) {
     R b_x = R(0.0), b_y = R(0.0);
+    auto some = nowhere<R>();
     FOR_SPECIES (k, M::NS) {
         b_x += s.x[k] * m.phase_b[k];
         b_y += s.y[k] * m.phase_b[k];
+        some = some || (feed.z[k] > TOO_LITTLE && feed.at.T < m.phase_Tc[k]);
     }
-    const auto x_dense = s.V_x < m.phase_critical[0] * b_x, y_dense = s.V_y < m.phase_critical[0] * b_y;
-
-    // Of more than two species three phases may be stable at any T and p, and none of two is better than another
-    R present = R(0.0);
-    auto some = nowhere<R>();
-    FOR_SPECIES (k, M::NS) {
-        const auto is_there = feed.z[k] > TOO_LITTLE;
-        present += select(is_there, R(1.0), R(0.0));
-        some = some || (is_there && feed.at.T < m.phase_Tc[k]);
-    }
-    some = some && ask && present < 2.5;
+    some = some && ask;
     o.is_vapour = nowhere<R>();
     if (!any_of(some)) return some;
 
     // The vapour of both, as an ideal gas: f_i/p
-    R d[M::NS], of_vapour = R(0.0);
+    const auto x_dense = s.V_x < m.phase_critical[0] * b_x, y_dense = s.V_y < m.phase_critical[0] * b_y;
+    R of_vapour = R(0.0), ln_K[M::NS];
     FOR_SPECIES (k, M::NS) {
-        d[k] = log(at_least(s.x[k], LEAST_AMOUNT)) + s.ln_phi[k];
-        of_vapour += exp(within(d[k], 300.0));
+        o.d[k] = log(at_least(s.x[k], LEAST_AMOUNT)) + s.ln_phi[k];
+        of_vapour += exp(within(o.d[k], 300.0));
     }
     o.is_vapour = some && x_dense && y_dense && of_vapour > NEARLY_VAPOUR;
 
     // The liquid of a species
-    R ln_K[M::NS], own[M::NS], most = R(-1e9);
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
         const auto in_x = x_dense && s.x[k] > DOMINANT, in_y = y_dense && s.y[k] > DOMINANT;
-        const R share = select(in_x, s.x[k], s.y[k]), by_itself = over_own_liquid(m, feed, d[k], ln_K[k], k);
+        const R share = select(in_x, s.x[k], s.y[k]), by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
         const auto is_other = !(in_x || in_y) || by_itself - log(at_least(share, LEAST_AMOUNT)) > REPELLED;
-        own[k] = select(is_other && feed.at.T < m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(-1e9));
-        most = larger(own[k], most);
+        o.own[k] = select(is_other && feed.at.T < m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
-    FOR_SPECIES (k, M::NS) o.ln_W[k] = select(o.is_vapour, d[k], select(own[k] >= most, R(0.0), R(m.phase_ln_rest[0])));
-    return o.is_vapour || (some && most > OWN_LIQUID);
+    o.most = R(-BARRED);
+    return o.is_vapour || find_next(m, some && !o.is_vapour, o);
 }
 
-// Whether the stationary point of a trial is below the plane. Its evaluations are those of the feed.
+// Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the feed.
 template <class M, class R>
-PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, Feed<M, R> &feed, Trial<M, R> &trial) {
-    minimise_later(m, plane, ask, Aim::STATIONARY, trial);
+PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, const R lean, Feed<M, R> &feed,
+                              Trial<M, R> &trial) {
+    minimise_later(m, plane, ask, Aim::DECIDE, trial, lean);
+    auto below = ask && trial.tm < -UNSTABLE && !trial.undecided;
+    if (any_of(below)) {
+        minimise_later(m, plane, below, Aim::STATIONARY, trial);
+        below = below && trial.tm < -LOWER && !trial.undecided;
+    }
     feed.steps += plane.steps;
-    return ask && trial.tm < -LOWER && !trial.undecided;
+    return below;
 }
 
-// Takes the other split of the points of `ask` where another phase is below the tangent plane of s: that phase beside
-// one of both
+// The parts of a split that another one takes the place of
 template <class M, class R>
-PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, TwoPhases<M, R> &s) {
+POINT_FN void take_split(const MaskOf<R> mask, const TwoPhases<M, R> &from, TwoPhases<M, R> &to) {
+    to.beta = select(mask, from.beta, to.beta);
+    to.rest = select(mask, from.rest, to.rest);
+    to.V_x = select(mask, from.V_x, to.V_x);
+    to.V_y = select(mask, from.V_y, to.V_y);
+    FOR_SPECIES (k, M::NS) {
+        to.ln_K[k] = select(mask, from.ln_K[k], to.ln_K[k]);
+        to.x[k] = select(mask, from.x[k], to.x[k]);
+        to.y[k] = select(mask, from.y[k], to.y[k]);
+        to.ln_phi[k] = select(mask, from.ln_phi[k], to.ln_phi[k]);
+    }
+}
+
+// Takes the split of the phase of `trial` beside one of both of s, for the points of `ask`, where that is lower. plane:
+// that of s. The points of which the phase that is left out is not below the new plane: there are no three.
+template <class M, class R>
+PHASE_PART MaskOf<R> take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
+                                 const Trial<M, R> &trial, const MaskOf<R> is_vapour, TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
-    Candidate<M, R> o;
-    auto todo = may_be_lower(m, feed, ask, s, o);
-    if (!any_of(todo)) return;
-
-    const Feed<M, R> plane = common_plane(m, feed, s);
-    Trial<M, R> trial;
-    FOR_SPECIES (k, NS) trial.ln_W[k] = o.ln_W[k];
-    todo = todo && is_below(m, plane, todo, feed, trial);
-    if (!any_of(todo)) return;
-
     R w[NS], sum = R(0.0), to_x = R(0.0), to_y = R(0.0);
     FOR_SPECIES (k, NS) {
         w[k] = exp(within(trial.ln_W[k], 300.0));
@@ -109,37 +126,59 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
         to_y += fabs(w[k] - s.y[k]);
     }
 
-    // Beside the phase that is less alike, then beside the other
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    // Beside the phase that is less alike; where three phases are stable beside the other, too: the lowest of the pairs
+    const TwoPhases<M, R> before = s;
+    auto todo = ask;
+    R change = R(0.0);
+    UNROLL_BY(1)
+    for (int attempt = 0; attempt < 2 && any_of(todo); ++attempt) {
         const auto beside_x = attempt == 0 ? to_x > to_y : to_x <= to_y;
-        TwoPhases<M, R> other = s;
+        TwoPhases<M, R> other = before;
         other.beta = other.rest = R(0.5);
         FOR_SPECIES (k, NS) {
-            const R kept = select(beside_x, s.x[k], s.y[k]);
+            const R kept = select(beside_x, before.x[k], before.y[k]);
             const R ln_K = log(at_least(kept, LEAST_AMOUNT)) - log(at_least(w[k], LEAST_AMOUNT));
-            other.ln_K[k] = select(o.is_vapour, -ln_K, ln_K);
+            other.ln_K[k] = select(is_vapour, -ln_K, ln_K);
         }
-        const R lean = select(o.is_vapour, R(-LEAN), R(0.0));
+        const R lean = select(is_vapour, R(-LEAN), R(0.0));
         auto lower = split(m, feed, todo, Effort{80, 2, 4}, lean, other) && other.beta > 0.0 && other.rest > 0.0;
-        if (any_of(lower)) {
-            const Feed<M, R> now = common_plane(m, feed, other);
-            R change = R(0.0);
-            FOR_SPECIES (k, NS) change += feed.z[k] * (now.d[k] - plane.d[k]);
-            lower = lower && change < -LOWER;
-            // The phase that is left out, or one like it, is below the new plane where three phases are stable: then s
-            // stays
-            FOR_SPECIES (k, NS) trial.ln_W[k] = log(at_least(select(beside_x, s.y[k], s.x[k]), LEAST_AMOUNT));
-            if (any_of(lower)) lower = lower && !is_below(m, now, lower, feed, trial);
-        }
+        if (!any_of(lower)) continue;
 
-        s.beta = select(lower, other.beta, s.beta);
-        s.rest = select(lower, other.rest, s.rest);
+        const Feed<M, R> now = common_plane(m, feed, other);
+        R to_other = R(0.0), of_left = R(0.0);
         FOR_SPECIES (k, NS) {
-            s.ln_K[k] = select(lower, other.ln_K[k], s.ln_K[k]);
-            s.x[k] = select(lower, other.x[k], s.x[k]);
-            s.y[k] = select(lower, other.y[k], s.y[k]);
+            const R moved = now.d[k] - plane.d[k];
+            to_other += feed.z[k] * moved;
+            of_left -= select(beside_x, before.y[k], before.x[k]) * moved;
         }
-        todo = todo && !lower;
-        if (!any_of(todo)) return;
+        lower = lower && to_other < change - LOWER;
+        change = select(lower, to_other, change);
+        take_split(lower, other, s);
+        todo = todo && !(lower && of_left > -LOWER);
+    }
+    return ask && !todo;
+}
+
+// Takes a lower split of the points of `ask` where another phase is below the tangent plane of s: that phase beside one
+// of both. One candidate after the other, until three phases are known.
+template <class M, class R>
+PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, TwoPhases<M, R> &s) {
+    Candidates<M, R> o;
+    auto todo = find_candidates(m, feed, ask, s, o);
+    UNROLL_BY(1)
+    for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
+        const Feed<M, R> plane = common_plane(m, feed, s);
+        Trial<M, R> trial;
+        FOR_SPECIES (k, M::NS) {
+            const R rich = select(o.own[k] >= o.most, R(0.0), R(m.phase_ln_rest[0]));
+            trial.ln_W[k] = select(o.is_vapour, o.d[k], rich);
+        }
+        const R lean = select(o.is_vapour, R(0.0), R(LEAN));
+        const auto below = is_below(m, plane, todo, lean, feed, trial);
+        if (any_of(below)) {
+            const auto two = take_beside(m, feed, plane, below, trial, o.is_vapour, s);
+            todo = todo && (!below || two);
+        }
+        todo = find_next(m, todo, o);
     }
 }

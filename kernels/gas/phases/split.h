@@ -266,15 +266,57 @@ POINT_FN void start_beside(const M &, const Feed<M, R> &feed, const R *ln_W, con
     }
 }
 
+// Takes as much of a trial's phase from one mole z as leaves 1 mole of W in the place of its sum to the power `part`.
+// The trial becomes mole fractions.
+template <class M, class R> POINT_FN void take_away(const M &, const double part, R *ln_W, R *z) {
+    R w[M::NS], sum = R(0.0), most = R(1.0), total = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        w[k] = exp(within(ln_W[k], 300.0));
+        sum += w[k];
+    }
+    FOR_SPECIES (k, M::NS) {
+        w[k] = w[k] / sum;
+        most = select(w[k] > 1e-100, smaller(most, R(z[k] / w[k])), most);
+    }
+    const R kept = at_most(exp(-part * log(sum)), 1.0);
+    FOR_SPECIES (k, M::NS) {
+        const R share = at_most(w[k] * most / at_least(z[k], LEAST_AMOUNT), 1.0);
+        z[k] = z[k] * ((1.0 - share) + share * kept);
+        total += z[k];
+        ln_W[k] = log(at_least(w[k], LEAST_AMOUNT));
+    }
+    FOR_SPECIES (k, M::NS) z[k] = z[k] / total;
+}
+
+// ln K of a trial beside what is left of a feed that has next to nothing of a species which the trial's phase needs: W
+// is up to 1e12 times z then, and tells nothing of what else that phase takes up, as dodecane does hydrogen. So nearly
+// all of the phase is taken away, and the trial is made again.
+template <class M, class R>
+PHASE_PART void start_depleted(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, Trial<M, R> &trial, R *ln_K) {
+    constexpr double NEARLY_ALL = 0.9;
+    Feed<M, R> left = feed;
+    Phase<M, R> f;
+    R ln_phi[M::NS];
+    take_away(m, NEARLY_ALL, trial.ln_W, left.z);
+    phase_at_pressure(m, left.at, left.p, left.z, f, ln_phi);
+    tangent_plane_of(m, f.V, ln_phi, left);
+    minimise_later(m, left, ask, Aim::STATIONARY, trial, R(LEAN));
+    feed.steps = left.steps;
+
+    take_away(m, 1.0, trial.ln_W, left.z);
+    FOR_SPECIES (k, M::NS) ln_K[k] = trial.ln_W[k] - log(at_least(left.z[k], LEAST_AMOUNT));
+}
+
 // The two phases of an unstable feed, from the trials of its test. One start after the other, each for the points that
-// the starts before did not lead to 0 < beta < 1: the best trial; as much of it at its stationary point as there is;
+// the starts before did not lead to 0 < beta < 1: the best trial; as much of it at its stationary point as there is; that
+// beside what is left of the feed;
 // the vapour-like and the liquid-like trial at their stationary points; both of these together; Wilson's K; trials that
 // are rich in one species, at their stationary points. The points of `ask` that were found.
 template <class M, class R>
 PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict,
                                     TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
-    enum { BEST, BEST_AT_END, VAPOUR_AT_END, LIQUID_AT_END, BOTH, WILSON, RICH };
+    enum { BEST, BEST_AT_END, DEPLETED, VAPOUR_AT_END, LIQUID_AT_END, BOTH, WILSON, RICH };
     auto todo = ask, found = nowhere<R>();
     R critical = R(0.0);
     FOR_SPECIES (k, NS) critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
@@ -298,16 +340,20 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
                     sign = 2.0 * (row == 2 && attempt < RICH ? verdict.is_vapour : is_vapour) - 1.0;
             FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);
             if (attempt == BEST_AT_END) start_beside(m, feed, trial.ln_W, sign, ln_K);
+            if (attempt == DEPLETED) {
+                start_depleted(m, feed, todo, trial, ln_K);
+                FOR_SPECIES (k, NS) ln_K[k] = sign * ln_K[k];
+            }
         }
 
         FOR_SPECIES (k, NS) s.ln_K[k] = select(todo, ln_K[k], s.ln_K[k]);
         s.beta = select(todo, R(0.5), s.beta);
         s.rest = select(todo, R(0.5), s.rest);
         const Effort effort = attempt == BEST          ? Effort{40, 2, 4}
-                              : attempt == BEST_AT_END ? Effort{80, 0, 0}
+                              : attempt <= DEPLETED ? Effort{80, 0, 0}
                                                        : Effort{80, 5, 7};
         R lean = of_feed; // beside a trial liquid
-        if (attempt <= BEST_AT_END) lean = select(verdict.is_vapour > 0.5, R(-LEAN), of_feed);
+        if (attempt <= DEPLETED) lean = select(verdict.is_vapour > 0.5, R(-LEAN), of_feed);
         else if (attempt != LIQUID_AT_END && attempt < RICH) lean = R(-LEAN);
         const auto now = split(m, feed, todo, effort, lean, s) && s.beta > 0.0 && s.rest > 0.0;
         found = found || now;

@@ -21,14 +21,16 @@ constexpr double APART = 1e-2;    // distance from the feed beyond which a trial
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
 constexpr double WILSON = 5.373;  // phase_wilson over 1 + omega
-constexpr double GAS = 3.0;       // volume, in units of the critical, above which a feed is a thin gas
-constexpr double NEAR_DEW = 1.5;  // and from which on it has no lighter phase beside it
+constexpr double NEAR_DEW = 1.5;  // volume, in units of the critical, from which on a feed has no lighter phase beside it
+constexpr double DENSE_GAS = 3.0; // and up to which it is a dense gas
+constexpr double GAS = 8.0;       // and above which it is a thin one
 constexpr double DENSE = 0.5;     // and below which it is a liquid far from its critical point
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
 constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
 constexpr double OWN_LIQUID = -0.5; // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                     // above which it may split off as that: Wilson's K is off by some 20 %
+constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double NEARLY_OWN = -0.2; // the same in a dense feed that is mostly this species
 constexpr double UNLIKE = 0.2;      // the same over its mole fraction, an activity coefficient, in other dense feeds
 
@@ -192,13 +194,14 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     way.open = way.open && !spent;
 }
 
-// Minimises tm from trial.ln_W for the points of `ask`
+// Minimises tm from trial.ln_W for the points of `ask`. lean: of the root in the first steps
 template <class M, class R>
 POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
-                                        Trial<M, R> &trial) {
+                                        Trial<M, R> &trial, const R lean = R(0.0)) {
     Descent<R> way;
     way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = way.lean = way.size = trial.off = R(0.0);
+    way.count = way.size = trial.off = R(0.0);
+    way.lean = lean;
     way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
     trial.tm = R(1.0);
     begin_descent(ask, way, trial);
@@ -208,8 +211,9 @@ POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Mask
 
 // The same, for the few points of which that is not the first step
 template <class M, class R>
-PHASE_PART void minimise_later(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim, Trial<M, R> &trial) {
-    minimise_tangent_distance(m, feed, ask, aim, trial);
+PHASE_PART void minimise_later(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim, Trial<M, R> &trial,
+                               const R lean = R(0.0)) {
+    minimise_tangent_distance(m, feed, ask, aim, trial, lean);
 }
 
 // What the test of a feed found, with the starts of a split
@@ -240,57 +244,80 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
     return !cold;
 }
 
-// The starts: vapour-like, liquid-like, rich in the heaviest species, rich in another
-enum { LIKE_VAPOUR, LIKE_LIQUID, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
+// The starts: vapour-like, liquid-like, half-way to that from a gas, rich in the heaviest species, rich in others
+enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
 
 // ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, and the liquid's
-// own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol.
+// own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol; below
+// 0.5 Tc those of all equations fall behind Wilson's, by a factor of 30 for water at 0.25 Tc.
 // d: ln of the fugacity over p
 template <class M, class R>
 POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const R ln_K, const int k) {
     const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;
-    const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
-    return d - ln_K - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold;
+    const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0)), frozen = larger(R(cold - 1.0), R(0.0));
+    return d - ln_K - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
 }
 
-// Another species than the heaviest that may be a liquid by itself, the one with the largest ratio of fugacities. Water
-// beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
+// Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of
+// fugacities first. Water beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
 template <class M, class R> struct Another {
-    R most;         // ln of the ratio
-    MaskOf<R> some; // whether it is worth a trial
-    R heaviest;     // ln of the ratio of the heaviest species
+    R own[M::NS];      // ln of the ratio; BARRED: no trial
+    R turn, most;      // whose turn it is, and its ratio
+    MaskOf<R> some;    // whether there is one
+    R heaviest;        // ln of the ratio of the heaviest species
 };
+constexpr double BARRED = -1e9;
+
+// The species with the largest ratio below that of the last
+template <class M, class R>
+POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_dense, const R below,
+                        Another<M, R> &another) {
+    R share = R(0.0);
+    another.most = R(BARRED);
+    FOR_SPECIES (k, M::NS) {
+        const auto larger_one = another.own[k] < below && another.own[k] > another.most;
+        another.most = select(larger_one, another.own[k], another.most);
+        another.turn = select(larger_one, R(double(k)), another.turn);
+        share = select(larger_one, feed.ln_z[k], share);
+    }
+    const auto may_split = another.most > NEARLY_OWN || another.most - share > UNLIKE;
+    another.some = another.most > OWN_LIQUID && (!is_dense || may_split);
+}
 
 template <class M, class R>
 POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, const R least, const MaskOf<R> is_dense,
                            Another<M, R> &another) {
-    R share = R(0.0);
-    another.most = another.heaviest = R(-1e9);
+    another.heaviest = R(BARRED);
+    another.turn = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const R own = over_own_liquid(m, feed, feed.d[k], ln_K[k], k);
-        const auto is_other = ln_K[k] > least, larger_one = is_other && own > another.most;
+        const auto is_other = ln_K[k] > least;
         another.heaviest = select(is_other, another.heaviest, larger(own, another.heaviest));
-        another.most = select(larger_one, own, another.most);
-        share = select(larger_one, feed.ln_z[k], share);
+        another.own[k] = select(is_other, own, R(BARRED));
     }
-    const auto may_split = another.most > NEARLY_OWN || another.most - share > UNLIKE;
-    another.some = (another.most > OWN_LIQUID && (!is_dense || may_split)) || feed.p > HOT_BELOW;
+    find_next(m, feed, is_dense, R(1e300), another);
+    another.some = another.some || feed.p > HOT_BELOW;
+
+    // After the first only those that may be a liquid
+    FOR_SPECIES (k, M::NS) {
+        const auto is_first = another.own[k] >= another.most, is_cold = feed.at.T < m.phase_Tc[k];
+        another.own[k] = select(is_first || is_cold, another.own[k], R(BARRED));
+    }
 }
 
 // What the trials that ended found: the best is kept
 template <class M, class R>
-POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid,
-                             const MaskOf<R> is_near_dew, const Trial<M, R> &trial, Verdict<M, R> &v) {
+POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid, const Trial<M, R> &trial,
+                             Verdict<M, R> &v) {
     const auto better = trial.unstable && ended && (trial.tm < v.tm || !v.unstable);
     const auto nearest = trial.apart && ended && !v.unstable && trial.tm < v.shadow;
     const auto is_first = start<LIKE_VAPOUR + 0.5, is_third = start> LIKE_LIQUID + 0.5;
-    const auto is_gas = is_first && !is_near_dew; // else the vapour is the feed
     FOR_SPECIES (k, M::NS) {
-        v.ln_W[0][k] = select(ended && is_gas, trial.ln_W[k], v.ln_W[0][k]);
+        v.ln_W[0][k] = select(ended && is_first, trial.ln_W[k], v.ln_W[0][k]);
         v.ln_W[1][k] = select(ended && !is_first && !is_third, trial.ln_W[k], v.ln_W[1][k]);
         v.ln_W[2][k] = select(better || nearest, trial.ln_W[k], v.ln_W[2][k]);
     }
-    const auto is_lighter = is_gas || (start > RICH_IN_HEAVIEST + 0.5 && is_liquid);
+    const auto is_lighter = is_first || (start > RICH_IN_HEAVIEST + 0.5 && is_liquid);
     v.is_vapour = select(better, select(is_lighter, R(1.0), R(0.0)), v.is_vapour);
     v.shadow = select(nearest, trial.tm, v.shadow);
     v.tm = select(better, trial.tm, v.tm);
@@ -318,17 +345,19 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     if (!any_of(tested)) return;
     v.alone = tested;
 
-    // No vapour-like trial where the feed is a gas: a dense one is tried half-way to the liquid instead, as liquid-like
-    // trials far from a critical point come back to the feed. None that is rich in the heaviest species where the
-    // liquid-like trial is that already
+    // No vapour-like trial where the feed is a gas. A dense one is tried half-way to the liquid, too: trials that begin
+    // as far away as Wilson's K says come back to it near critical points. No trial that is rich in the heaviest species
+    // where the liquid-like trial is that already
     const auto is_liquid = feed.V < critical;
     Another<M, R> another;
-    find_another(m, feed, ln_K, least, feed.V < DENSE * critical, another);
+    const auto is_dense = feed.V < DENSE * critical;
+    find_another(m, feed, ln_K, least, is_dense, another);
     const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
     auto is_heavy = !nowhere<R>();
     FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
-    const auto is_near_dew = feed.V > NEAR_DEW * critical;
-    R start = select(feed.V > GAS * critical, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
+    const auto is_near_dew = feed.V > NEAR_DEW * critical, may_condense = !is_dense && feed.V < GAS * critical;
+    const auto always = is_near_dew && feed.V < DENSE_GAS * critical;
+    R start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 
     // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
     // temperature is too small by an order of magnitude, hydrogen in hot water say.
@@ -342,21 +371,20 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];
     auto begin = tested;
     UNROLL_BY(1)
-    for (int step = 0; step < TRIALS * STABILITY_STEPS; ++step) {
+    for (int step = 0; step < (TRIALS + NS) * STABILITY_STEPS; ++step) {
         if (any_of(begin)) {
             begin_descent(begin, way, trial);
-            way.lean = select(start < LIKE_VAPOUR + 0.5 && !is_near_dew, R(0.0), R(LEAN));
+            way.lean = select(start < LIKE_VAPOUR + 0.5, R(0.0), R(LEAN));
             FOR_SPECIES (k, NS) {
                 const auto is_other = ln_K[k] > least;
-                const auto is_another = is_other && over_own_liquid(m, feed, feed.d[k], ln_K[k], k) >= another.most;
+                const auto is_another = fabs(another.turn - double(k)) < 0.5;
                 const auto is_rich =
                     (start < RICH_IN_HEAVIEST + 0.5 && !is_other) || (start > RICH_IN_HEAVIEST + 0.5 && is_another);
                 const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
-                const R half_way = feed.ln_z[k] - 0.5 * ln_K[k];
-                const R of_gas = select(is_near_dew, half_way, R(feed.ln_z[k] + ln_K[k]));
-                const R vapour = select(is_liquid, feed.d[k], of_gas);
-                const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - ln_K[k]));
-                trial.ln_W[k] = select(begin, select(start > LIKE_LIQUID + 0.5, rich, like), trial.ln_W[k]);
+                const R vapour = select(is_liquid, feed.d[k], R(feed.ln_z[k] + ln_K[k]));
+                const R part = select(start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
+                const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - part * ln_K[k]));
+                trial.ln_W[k] = select(begin, select(start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
             }
         }
         const auto before = way.open;
@@ -364,13 +392,27 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 
         const auto ended = before && !way.open;
         if (any_of(ended)) {
-            conclude_trial(ended, start, is_liquid, is_near_dew, trial, v);
+            conclude_trial(ended, start, is_liquid, trial, v);
             start = select(ended, R(start + 1.0), start);
+            const auto is_half_way = start > HALF_WAY - 0.5 && start < HALF_WAY + 0.5;
+            const auto is_new = may_condense && !v.unstable && (always || trial.itself);
+            start = select(ended && is_half_way && !is_new, R(start + 1.0), start);
             const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
             start = select(ended && is_done, R(start + 1.0), start);
+
+            // The next species that may split off
+            const auto was_another = ended && start > RICH_IN_ANOTHER + 0.5 && !v.unstable && another.some;
+            if (any_of(was_another)) {
+                Another<M, R> next = another;
+                find_next(m, feed, is_dense, another.most, next);
+                another.most = select(was_another, next.most, another.most);
+                another.turn = select(was_another, next.turn, another.turn);
+                another.some = another.some && (!was_another || next.some);
+                start = select(was_another && another.some, R(double(RICH_IN_ANOTHER)), start);
+            }
             begin =
                 ended &&
-                (start < RICH_IN_HEAVIEST - 0.5 ||
+                (start < HALF_WAY - 0.5 ||
                  (!v.unstable && (start < RICH_IN_HEAVIEST + 0.5 || (start < RICH_IN_ANOTHER + 0.5 && another.some))));
             if (!any_of(way.open || begin)) break;
         } else begin = ended;
