@@ -288,7 +288,9 @@ def trials(fluid, z, d, w0, steps=NEWTONS):
             change = -_newton(H, S, phi, r)
             trust[open_] = np.where(worse, trust[open_] / 4, np.minimum(1.0, 2 * trust[open_]))
             back = worse & (trust[open_] > 1e-3)
-            change = np.where(back, 0.0, change * np.minimum(1, trust[open_] * 3 / np.maximum(np.abs(change).max(0), 1e-300)))
+            change = np.where(
+                back, 0.0, change * np.minimum(1, trust[open_] * 3 / np.maximum(np.abs(change).max(0), 1e-300))
+            )
             lower = ~worse
             before[open_[lower]] = now[lower]
             step_back = back & np.isfinite(before[open_])
@@ -323,6 +325,7 @@ def _newton(H, S, phi, r):
 
 def gibbs(fluid, beta, x, y):
     """Gibbs energy over RT of one mole of two phases, less that of the species as ideal gases at p."""
+
     def part(w):
         w = np.maximum(w, TINY)
         return (w * (np.log(w) + fluid.ln_phi(w))).sum(0)
@@ -468,7 +471,9 @@ def flash(data, T, p, z, seed=0, extra=2, **o):
         if not at.size:
             break
         some = fluid.take(at)
-        begin = np.concatenate([starts(some, s.x[:, at], d[:, at], random, extra), starts(some, s.y[:, at], d[:, at], random, 0)[:7]])
+        begin = np.concatenate(
+            [starts(some, s.x[:, at], d[:, at], random, extra), starts(some, s.y[:, at], d[:, at], random, 0)[:7]]
+        )
         begin = np.concatenate([begin, np.maximum(_each(chosen, W)[:, :, at], TINY)])
         begin = begin / begin.sum(1, keepdims=True)
         W3, tm3 = trials(some, s.x[:, at], d[:, at], begin)
