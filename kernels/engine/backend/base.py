@@ -399,7 +399,7 @@ class Backend(abc.ABC):
 
 
 class Rates(typing.NamedTuple):
-    """What limits a device. 0: the system does not report it."""
+    """Limits of a device. 0: the system does not report it."""
 
     product: str
     place: str  # in the node, whatever number a process gives the device
