@@ -145,7 +145,7 @@ def _guard(made: Call, p: Plan, name: str, variable: str, real: str) -> None:
 
 
 def dropped(p: Plan) -> dict[PointKernel, set[str]]:
-    """Results of each kernel that are thrown away: inputs, and names that were made before the kernel, stay as they are."""
+    """Results of each kernel that are thrown away: inputs, and names made before the kernel, stay as they are."""
     made: set[str] = set()
     out = {}
 
