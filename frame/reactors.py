@@ -76,7 +76,7 @@ def named(fields: list[Field], at: str) -> list[Field]:
 
 
 def parts(selections: list[tuple[Field, Block]], at: str) -> Parts:
-    """What a call reads, writes and is ordered by. selections: of the named fields."""
+    """Inputs, outputs and order of a call. selections: of the named fields."""
     found = Parts([], [], [])
     for field, block in selections:
         if field.way != stripes.OUT:

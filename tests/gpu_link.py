@@ -7,6 +7,7 @@ and in one launch across the link, of arrays that begin at the same and at diffe
 other numbers of threads, into memory that copy engines bring or kernels read.
 """
 
+import functools
 import os
 import time
 
@@ -19,7 +20,7 @@ import kernels.gas.program
 import kernels.marshal
 from frame.tools.bench import blocks_rank
 from kernels.engine.backend import get_backend
-from kernels.engine.backend.base import IN, OUT, Shape
+from kernels.engine.backend.base import IN, OUT, Ends, Shape
 from kernels.engine.backend.pinned import in_own_pages
 from kernels.marshal import Block, Marshal
 
@@ -71,12 +72,9 @@ def both_ways(works):
 def copies(points):
     hosts = [pinned(rows, points) for rows in ROWS]
     there = [be.empty(host.size) for host in hosts]
-    ends = [(be.address(t), h.ctypes.data) for t, h in zip(there, hosts)]
-
-    works = [
-        lambda: be.copy_rows(*ends[0][:1], hosts[0].nbytes, ends[0][1], hosts[0].nbytes, hosts[0].nbytes, 1, True),
-        lambda: be.copy_rows(ends[1][1], hosts[1].nbytes, ends[1][0], hosts[1].nbytes, hosts[1].nbytes, 1, False),
-    ]
+    ends = [Ends.of_row(be.address(t), h.ctypes.data) for t, h in zip(there, hosts)]
+    copiers = be.copier(ends[:1], True), be.copier(ends[1:], False)
+    works = [functools.partial(copy, 0, 0, host.nbytes) for copy, host in zip(copiers, hosts)]
 
     for way, run in both_ways(works).items():
         print(f"{points} points, plain copies:", said(points, way, median(run)), flush=True)

@@ -1,4 +1,4 @@
-"""What the exercises share: arguments, the declaration's header, times, the printed line, the check."""
+"""Tools of the exercises: arguments, the declaration's header, times, the printed line, the check."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ BYTES, ATOMICS, STRIDES, CALLS, ITEMS = "bytes", "atomics", "strides", "calls", 
 
 
 def on_a_device(backend, by: str) -> str:
-    """What takes the time by design: `by` on a device; the bytes on a CPU, where a thread goes along its own row."""
+    """The bottleneck by design: `by` on a device; the bytes on a CPU, where a thread goes along its own row."""
     return by if backend.in_warps else BYTES
 
 

@@ -1,4 +1,4 @@
-"""What the solver raises for a user to read."""
+"""Errors of the solver, for a user to read."""
 
 from kernels import FrameError
 from kernels.engine.errors import closest

@@ -27,7 +27,7 @@ class Form:
     notes: dict = dataclasses.field(default_factory=dict)  # {dataset: its attributes}: units, names of rows
 
     def options(self) -> dict:
-        """What h5py's create_dataset takes."""
+        """Arguments of h5py's create_dataset."""
         return {"dtype": self.type, **({"fletcher32": True} if self.checked else {})}
 
     def shape(self, block, cells) -> tuple:

@@ -70,7 +70,7 @@ class Line:
         return self._at(number / self.count) if self.stretched else self.lower + number * self.dx
 
     def widths(self, number):
-        """What divides differences of fluxes [m]. Their sum is the length of the domain."""
+        """Widths by which differences of fluxes are divided [m]. Their sum is the length of the domain."""
         number = np.asarray(number)
         if not self.stretched:
             return np.full(number.shape, self.dx)

@@ -62,7 +62,7 @@ class Run:
         self._kept = flow.steps if restart and self._is_last(restart) else None  # step of the last restart file
 
     def _make_files(self, files, continued):
-        """What is written. continued: whether results of the run before stay."""
+        """The files of a run. continued: whether results of the run before stay."""
         self.files = files
         self.fields = FieldFiles(files, self.folder, continued)
         self.frames = Frames(files, self.folder, continued)

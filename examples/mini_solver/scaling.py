@@ -188,7 +188,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """What is measured."""
+    """Sizes and kinds of flows that are measured."""
 
     cells: int = 64  # along each edge of the grid, or of each rank's block
     steps: int = 10  # of a round

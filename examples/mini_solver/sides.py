@@ -263,7 +263,7 @@ class Side:
         wanted(lowest >= 0, f"{said}; wanted 0 or more along the inward normal.")
 
     def _where_of(self, number):
-        """What messages call a boundary."""
+        """The name of a boundary in messages."""
         return f"[boundary] {self.name}" + (f" number {number + 1}" if len(self.parts) > 1 else "")
 
     def _lines(self):

@@ -18,7 +18,7 @@ GPU, CPU = SIDES
 
 
 class Asked(NamedTuple):
-    """What a host has asked for."""
+    """A host's wishes."""
 
     device_id: int  # number of the CUDA device; -1: by rank on the node
     sizes: Any  # impl.Sizes: chunk, species, variables of Q

@@ -280,7 +280,7 @@ def run(given, mixture) -> pathlib.Path:
 
 @dataclasses.dataclass
 class _Job:
-    """What is drawn."""
+    """A picture that was asked for."""
 
     mixture: kernels.Mixture
     variables: list[_Variable]  # two: a map; one: curves

@@ -447,7 +447,7 @@ class Contraction:
         return sum(a.size * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
 
     def explain(self, arrays=None, n: int | None = None) -> str:
-        """What was considered and chosen: orders, products computed once, flops and bytes, the bound, the estimated
+        """Lines on the choice: orders, products computed once, flops and bytes, the bound, the estimated
         time of each organisation, and why the first was chosen.
 
         With arrays (see `bind`) it also runs a few times, which writes the outputs, and reports the speed that was

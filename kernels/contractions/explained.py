@@ -1,4 +1,4 @@
-"""Lines of `Contraction.explain`: what was considered and chosen, and the speed of a few runs."""
+"""Lines of `Contraction.explain`: orders and organisations, the choice among them, the speed of a few runs."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class ComplexContraction:
         return name not in self.real or self.parts.takes(name, array, n)
 
     def explain(self) -> str:
-        """What was considered and chosen; see Contraction.explain."""
+        """Orders and organisations that were considered, and the choice; see Contraction.explain."""
         chosen = self.products or self.parts
         by = self.products.BY if self.products else "the real contraction of their parts"
         lines = [f"complex: {self.expression}", f"complex arrays by {by}"]

@@ -257,7 +257,7 @@ class Body:
 
     # ---- functions
     def functions(self) -> list[str]:
-        """What is done once, what is done for an entry, and the kernel."""
+        """Work done once, work for an entry, and the kernel."""
         p = self.p
 
         # Inputs and locals that the batch shares.
@@ -319,7 +319,7 @@ class Body:
         return [f"gather<{shape}>({ends}, at_{a.name});"]
 
     def _ahead(self) -> list[str]:
-        """What is asked for an entry ahead."""
+        """Loads that are asked for an entry ahead."""
         if not self.tiles:
             return []
 

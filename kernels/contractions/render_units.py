@@ -250,7 +250,7 @@ class Tile:
         return f"{self.accesses[r].pointer}[{row} + {self.at(r, self.column_loops, 'n')}]"
 
     def start(self) -> list[str]:
-        """What the sums begin with, and what they will be multiplied by: asked for before the products."""
+        """Loads of the numbers with which the sums begin and by which they are multiplied, ahead of the products."""
         scale, width = self.scale, self.width
         unit = self.writer.sum
         lines = [f"{unit} acc[{width}][4];" + (f" {unit} scaled[{width}][4];" if scale else "")]

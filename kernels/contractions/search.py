@@ -49,7 +49,7 @@ METHODS = ("moves", "forest", "random", "surf")
 
 
 class Outcome(NamedTuple):
-    """What was measured of a candidate."""
+    """Time and error of a candidate."""
 
     seconds: float | None  # of a run; None: left out
     error: float = 0.0  # over the size of the terms
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search found."""
+    """Result of a search."""
 
     best: Candidate  # the fastest candidate
     seconds: float  # its median in the last turns
@@ -265,7 +265,7 @@ def _silent(measure, candidate, outcome) -> None:
 
 
 class Tools(NamedTuple):
-    """What a search measures with, and whom it reports to."""
+    """Clock, journal and reports of a search."""
 
     clock: Callable | None = None  # clock(run) -> seconds of one run; None: the backend's own
     journal: Journal | None = None  # has the candidates of earlier searches; None: a new journal

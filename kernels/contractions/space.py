@@ -1,4 +1,4 @@
-"""What a contraction may be tuned over: orders of evaluation, organisations, and the numbers of each.
+"""Choices of a contraction that are tuned: orders of evaluation, organisations, and the numbers of each.
 
 A candidate is an order and an organisation with its numbers. A coordinate is one of these numbers with the values that
 it may take; a move changes one of them by a step. The model counts what a candidate has to do at least, before anything
@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
 
 
 class Space:
-    """What the plan of one contraction may be tuned over."""
+    """The candidates for a contraction."""
 
     def __init__(self, plan):
         self.plan, self.programs, self.family = plan, plan.programs, plan.family
@@ -124,7 +124,7 @@ class Space:
 
     # ---- the model
     def _price(self, c: Candidate) -> float:
-        """What a candidate has to do at least, in the model's unit."""
+        """The least work of a candidate, in the model's unit."""
         return c.how.cost(self.programs[c.order], self.plan.bytes, self._least(c) if c.how.SPECIAL else math.inf)
 
     def _least(self, c: Candidate) -> float:

@@ -1,1 +1,1 @@
-"""What every product stands on: number types, backends, the search for the fastest launch, errors."""
+"""The ground of every product: number types, backends, the search for the fastest launch, errors."""

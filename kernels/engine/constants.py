@@ -48,7 +48,7 @@ class Program(typing.Protocol):
 
 
 class Names(typing.Protocol):
-    """What constants need of the registry; see Registry."""
+    """The part of the registry that constants need; see Registry."""
 
     def store(self, kind: str, *, launched: bool = False, of_files: bool = True) -> dict[typing.Any, typing.Any]: ...
 

@@ -12,7 +12,7 @@ from .errors import FrameError, VariantUnsuitable
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of one variant: its times if it was right, else why it was left out."""
+    """Result of a variant: its times if it was right, else why it was left out."""
 
     variant: object
     seconds: float | None = None

@@ -150,7 +150,7 @@ def call_updating(mixture, names, arrays, backend, precision) -> dict:
 
 
 def _results(state: State, program, names, depth: int) -> dict:
-    """What a program computes, without the checks of `call`: a kernel is called for its formula, and a reactor has a
+    """The results of a program, without the checks of `call`: a kernel is called for its formula, and a reactor has a
     status at each point."""
     out = state.run(program, limited=False)
     state.warn(depth)

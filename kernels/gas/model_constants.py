@@ -26,7 +26,7 @@ class Constant:
 
 
 class ModelConstants:
-    """What the models compute from the species for these options.
+    """The constants that the models compute from the species for these options.
 
     species: SpeciesData or NoSpecies. options: {option: value}; numbers: {declared species number: array (ns,)}.
     Raises MixtureError where a model must have its constants at once and the species lack the data.

@@ -46,7 +46,7 @@ class Launch:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a schedule renders."""
+    """A launch as a schedule renders it."""
 
     name: str
     kernels: tuple[PointKernel, ...]  # in order

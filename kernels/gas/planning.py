@@ -61,7 +61,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 
 
 class Known(typing.NamedTuple):
-    """What the compiler knows, by name."""
+    """Numbers and texts that the compiler knows, by name."""
 
     sizes: dict[str, int]
     flags: dict[str, bool]
@@ -149,7 +149,7 @@ class PlannedConstants:
     makers: list[Constants] = dataclasses.field(default_factory=list)  # whose sizes and members are needed too
 
     def add(self, kernel: PointKernel) -> None:
-        """What a kernel reads. Raises ArgumentError if the mixture lacks it."""
+        """Add the constants that a kernel reads. Raises ArgumentError if the mixture lacks one."""
         spared = self._spared(kernel)
         for marked in self.schedule.constants(kernel):
             name, optional = marked.rstrip("?"), marked.endswith("?")

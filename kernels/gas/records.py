@@ -1,4 +1,4 @@
-"""What declarations of the gas hold: quantities, kernels, collections, options, constants of models.
+"""Records of declarations of the gas: quantities, kernels, collections, options, constants of models.
 
 A declaration says everything about a kernel except its formula. The formula stands once, in the header named in the
 declaration, as a C++ function template over the number type. Code generation, views, tests, timers and tables read

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.backend import get_backend
-from ..engine.backend.base import Backend, Shape, Source, check_rows
+from ..engine.backend.base import Backend, Ends, Shape, Source, check_rows
 from ..engine.backend.record import record
 from ..engine.errors import ArgumentError
 from .blocks import Apart, Block, rows_block
@@ -237,7 +237,7 @@ class Marshal:
             _, address, row, rows = self.words(block, view, [])[:4]
             variables = rows // len(block.arrays)
             for array in block.arrays:
-                ends.append((address, size * row, array.first, size * array.strides[3], variables))
+                ends.append(Ends(address, size * row, array.first, size * array.strides[3], variables))
                 address += size * row * variables
 
         queue = self.backend.copier(ends, name == "gather")

@@ -1,4 +1,4 @@
-"""What the texts of a declaration say: arrays such as A(N,M):left, and extents by formulas of names."""
+"""Texts of a declaration: arrays such as A(N,M):left, and extents by formulas of names."""
 
 from __future__ import annotations
 

@@ -466,7 +466,9 @@ def test_validation_judges_and_tells():
     file = hosts.ROOT / "examples" / "mixtures" / "n2.yaml"
     said = []
     rows = validate.run(
-        Mixture.from_yaml(file), file, against=["precision"], states=3000, backend="cpu", say=said.append
+        validate.Job(Mixture.from_yaml(file), file, states=3000, backend=get_backend("cpu")),
+        against=["precision"],
+        say=said.append,
     )
     judged = [row for row in rows if row.tolerance is not None]
 
@@ -491,7 +493,9 @@ def test_validation_finds_a_second_rounding(monkeypatch):
 
     monkeypatch.setattr(Mixture, "properties", wrong)
     rows = validate.run(
-        Mixture.from_yaml(file), file, against=["precision"], states=500, backend="cpu", say=lambda text: None
+        validate.Job(Mixture.from_yaml(file), file, states=500, backend=get_backend("cpu")),
+        against=["precision"],
+        say=lambda text: None,
     )
     failed = {row.name for row in rows if not row.passed}
 

@@ -10,7 +10,7 @@ from validate_cases import CH4_O2, FOUR, H2_O2, N2, VDW, job
 
 from frame.tools import cli, validate
 from frame.tools.validate import cantera, identities, report, scale, states, wide
-from kernels import ArgumentError, Mixture
+from kernels import ArgumentError, Mixture, get_backend
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,9 @@ def test_sweep(file, against, states, options):
     """The kernels' laws, their arithmetic in quadruple precision, and Cantera."""
     pytest.importorskip("cantera")
     rows = validate.run(
-        Mixture.from_yaml(file, **options), file, against=against, states=states, backend="cpu", say=lambda text: None
+        validate.Job(Mixture.from_yaml(file, **options), file, states=states, backend=get_backend("cpu")),
+        against=against,
+        say=lambda text: None,
     )
     judged = [row for row in rows if row.tolerance is not None]
 
@@ -64,7 +66,9 @@ PSEUDOCRITICAL = dict(mixing="pseudocritical", alpha="published", translation="f
 def test_other_models(file, options):
     against = ["identities", *["wide"] * ("lucas" in options.values() or "mixing" in options)]
     rows = validate.run(
-        Mixture.from_yaml(file, **options), file, against=against, states=2000, backend="cpu", say=lambda text: None
+        validate.Job(Mixture.from_yaml(file, **options), file, states=2000, backend=get_backend("cpu")),
+        against=against,
+        say=lambda text: None,
     )
 
     assert [row.name for row in rows if not row.passed] == []

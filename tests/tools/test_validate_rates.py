@@ -53,7 +53,6 @@ def test_another_rate_than_canteras_fails(monkeypatch):
         150,
         3,
         get_backend("cpu"),
-        None,
     )
 
     assert [row.name for row in cantera.run(given) if row.passed] == RATES

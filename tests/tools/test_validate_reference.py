@@ -11,7 +11,7 @@ from frame.tools import cli, validate
 from frame.tools.reference_fluids import Reference, regions
 from frame.tools.reference_species import species
 from frame.tools.validate import fluids, others, reference, thermo
-from kernels import ArgumentError, Mixture
+from kernels import ArgumentError, Mixture, get_backend
 from kernels.gas.species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B
 
 
@@ -63,7 +63,9 @@ def test_other_codes(name, module):
     """If the package is installed."""
     pytest.importorskip(module)
     rows = validate.run(
-        Mixture.from_yaml(CH4_O2), CH4_O2, against=[name], states=2000, backend="cpu", say=lambda text: None
+        validate.Job(Mixture.from_yaml(CH4_O2), CH4_O2, states=2000, backend=get_backend("cpu")),
+        against=[name],
+        say=lambda text: None,
     )
 
     assert len(rows) == 7 and all(row.passed for row in rows)
@@ -84,13 +86,11 @@ def test_reference_errors_by_region(monkeypatch, liquids):
     texts, at = [], {}
     for file in (CH4_O2, N2)[len(liquids) == 1 :]:
         rows = validate.run(
-            Mixture.from_yaml(file),
-            file,
+            validate.Job(
+                Mixture.from_yaml(file), file, states=1000, backend=get_backend("cpu"), models=("plain", "pr", "fitted")
+            ),
             against=["reference"],
-            states=1000,
-            backend="cpu",
             say=texts.append,
-            models=("plain", "pr", "fitted"),
         )
         at |= {row.name: row for row in rows}
 

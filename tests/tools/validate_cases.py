@@ -14,4 +14,4 @@ VDW = dict(equation="vdw", diffusion="fuller", takahashi="off")
 
 
 def job(mixture, file=N2, n=2000):
-    return validate.Job(mixture, str(file), None, n, 3, get_backend("cpu"), get_backend("cpu", threads=2))
+    return validate.Job(mixture, str(file), None, n, 3, get_backend("cpu"))

@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from kernels.engine.backend.base import IN, OUT, Shape, Source
+from kernels.engine.backend.base import IN, OUT, Ends, Shape, Source
 from kernels.engine.backend.record import record
 
 from ...frame import Frame
@@ -211,15 +211,13 @@ class Rank:
         for queue, rows in ((IN, 2 + self.block.ns), (OUT, 5 + self.block.ns)):
             host = backend.staging().rows(rows, self.block.points, np.dtype(float))
             there = backend.empty(host.size)
-            to, source = backend.address(there), host.ctypes.data
-            if queue == OUT:
-                to, source = source, to
-            copies.append((pipe.step(queue), to, source, host.nbytes, queue == IN, (host, there)))
+            copy = backend.copier([Ends.of_row(backend.address(there), host.ctypes.data)], queue == IN)
+            copies.append((pipe.step(queue), copy, host.nbytes, (host, there)))
 
         def work():
-            for step, to, source, nbytes, into, _ in copies:
+            for step, copy, nbytes, _ in copies:
                 with step:
-                    backend.copy_rows(to, nbytes, source, nbytes, nbytes, 1, into)
+                    copy(0, 0, nbytes)
             pipe.wait()
 
         return work

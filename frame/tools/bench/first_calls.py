@@ -1,4 +1,4 @@
-"""What the first call of a new contraction takes: `bench tccg --first`.
+"""Time of the first call of a new contraction: `bench tccg --first`.
 
 Each call has a process of its own and an empty cache, so nothing is compiled before it. The process has imported the
 layer, and NumPy has the arrays. The processor's seconds count the compiler's, too: on a machine that other work shares

@@ -325,7 +325,7 @@ def executable(loops: Loops, kind: str, folder: pathlib.Path) -> pathlib.Path:
 
 @dataclasses.dataclass(frozen=True)
 class DeviceRun:
-    """What an executable measured."""
+    """Times that an executable measured."""
 
     outputs: list[np.ndarray]  # of one run
     with_copies: float  # seconds

@@ -57,7 +57,7 @@ class Row:
 
 @dataclasses.dataclass
 class Report:
-    """What a bench found."""
+    """Results of a bench."""
 
     rows: list[Row]
     facts: list[str]  # lines on compilers, versions, ceilings

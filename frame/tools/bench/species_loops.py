@@ -182,7 +182,7 @@ def _by_hand(be, fields: Fields, rounds: int) -> list[Measured]:
 
 @dataclasses.dataclass(frozen=True)
 class Beside:
-    """What ours are held against."""
+    """The rival of a kernel of ours."""
 
     name: str  # of the rival
     seconds: float  # of the rival

@@ -108,7 +108,7 @@ def add_arguments(parser) -> None:
 
 
 def cases(given, backend) -> list[tensor.Case]:
-    """What is to be tuned. Raises ArgumentError."""
+    """The contractions that the command names. Raises ArgumentError."""
     if (given.text is None) == (given.cases is None):
         raise ArgumentError("tune tensor: wanted a text or a name, or --cases.")
     if given.cases is None:

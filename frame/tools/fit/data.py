@@ -1,4 +1,4 @@
-"""What a fit starts from: a fluid's constants, and its states of CoolProp or of a file of measurements."""
+"""Data of a fit: a fluid's constants, and its states of CoolProp or of a file of measurements."""
 
 from __future__ import annotations
 

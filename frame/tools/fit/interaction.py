@@ -74,7 +74,7 @@ class KijFit:
 
     @property
     def pairs(self) -> dict[str, float]:
-        """What Mixture takes as `kij`."""
+        """The argument `kij` of a Mixture."""
         return {"/".join(self.names): self.kij}
 
 

@@ -7,6 +7,7 @@ Each comparison is a module of this package, listed in AGAINST, with these funct
 """
 
 import dataclasses
+import functools
 import importlib
 import os
 import pathlib
@@ -15,6 +16,7 @@ import time
 from dataclasses import dataclass
 
 import kernels
+from kernels.engine.backend.base import Backend
 from kernels.engine.registry import split
 
 from ...errors import ArgumentError, refuse
@@ -46,14 +48,18 @@ class Job:
 
     mixture: kernels.Mixture | None
     file: str  # of the mixture
-    phase: str | None  # of the file
-    states: int  # number of states
-    seed: int  # of the random states
-    backend: object
-    threads: object  # a CPU backend with several threads, for slow computations
+    phase: str | None = None  # of the file
+    states: int = STATES  # number of states
+    seed: int = 1  # of the random states
+    backend: Backend = dataclasses.field(default_factory=kernels.get_backend)
     models: tuple[str, ...] | None = None  # of the comparison with reference equations
     fluids: tuple[str, ...] | None = None  # of the same; None: all that are there
     options: dict = dataclasses.field(default_factory=dict)  # of a mixture that the comparison makes
+
+    @functools.cached_property
+    def threads(self):
+        """A CPU backend with several threads, for slow computations."""
+        return kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16))
 
     def subset(self, most: int) -> int:
         """Number of states of a slow comparison: at most `most`."""
@@ -124,17 +130,11 @@ def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
     return names, left_out
 
 
-def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print, **more) -> list:
-    """Compares, prints a table after each comparison by `say`, and returns all rows (report.Row).
-
-    more: fields models, fluids, options of Job. Raises ArgumentError for fewer than 100 states, or if a comparison in
-    `against` cannot run.
-    """
-    if states < 100:
-        raise ArgumentError(f"--states {states}: wanted 100 or more.")
-
-    threads = kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16))
-    job = Job(mixture, str(file), phase, states, seed, kernels.get_backend(backend), threads, **more)
+def run(job: Job, against=None, say=print) -> list:
+    """Compares, prints a table after each comparison by `say`, and returns all rows (report.Row). Raises ArgumentError
+    for fewer than 100 states, or if a comparison in `against` cannot run."""
+    refuse(job.states < 100, f"--states {job.states}: wanted 100 or more.", ArgumentError)
+    mixture = job.mixture
     names, left_out = available(mixture, list(dict.fromkeys(against)) if against else None)
 
     rows = []
@@ -245,8 +245,18 @@ def _summarise(rows: list, not_read: list[str], say) -> None:
 def _run(given, mixture, say, **more) -> list:
     """`run` with the options of the command."""
     models = tuple(given.models) if given.models else None
-    common = (given.phase, given.against, given.states, given.seed, given.backend, say)
-    return run(mixture, given.mixture, *common, models=models, fluids=given.fluids, **more)
+    job = Job(
+        mixture,
+        str(given.mixture),
+        given.phase,
+        given.states,
+        given.seed,
+        kernels.get_backend(given.backend),
+        models,
+        given.fluids,
+        **more,
+    )
+    return run(job, given.against, say)
 
 
 def _compare_mechanism(given, mixture, sweep: str, say) -> tuple[list, list[str]]:
@@ -257,7 +267,7 @@ def _compare_mechanism(given, mixture, sweep: str, say) -> tuple[list, list[str]
 
     say(f"{given.mechanism}: {sweep}")
     backend = kernels.get_backend(given.backend)
-    job = Job(None, given.mechanism, given.phase, given.states, given.seed, backend, None)
+    job = Job(None, given.mechanism, given.phase, given.states, given.seed, backend)
     found = mechanism.sweep(given.mechanism, given.phase, job, say)
 
     return found.rows, found.not_read

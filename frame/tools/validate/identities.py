@@ -219,7 +219,8 @@ def _signs(mixture) -> dict[str, Row]:
 def _residual(law: str, value: dict, scale: dict) -> tuple[np.ndarray, np.ndarray]:
     """(residual of a law, size of its rounding): what each quantity does to it that changes by eps of its scale."""
     needs, residual = ALGEBRA[law]
-    base, error = residual(value), 0.0
+    base = residual(value)
+    error = np.zeros_like(base)
     for name in needs.split():
         perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
         error = error + np.abs(residual(perturbed) - base) * 1e6

@@ -37,7 +37,7 @@ WHY = (
 
 @dataclass
 class Found:
-    """What came of the phases of a file."""
+    """Results for the phases of a file."""
 
     rows: list[Row] = field(default_factory=list)
     not_read: list[str] = field(default_factory=list)  # a phase and the reason, of the layer or of Cantera

@@ -211,7 +211,7 @@ def _coordinate(name: str) -> tuple[str, int]:
 
 
 def _unserved(p: Program) -> str:
-    """What a program would need; "" if it is served."""
+    """The programs that are served, for a message; "" if this program is."""
     if p.expression.symmetric or any(s.function for s in p.statements):
         return "statements that are sums of products, no maps, no symmetric arrays"
     return "" if all(s.terms for s in p.statements) else "statements with terms"

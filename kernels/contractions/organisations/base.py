@@ -1,4 +1,4 @@
-"""What every organisation of a tensor program has: names, numbers, and the same few verbs.
+"""Organisations of a tensor program: names, numbers, and the same few verbs.
 
 An organisation says how the loops of a program go to lanes, threads or warps. It is a frozen dataclass: the fields are
 the numbers that a search may change. Contraction, the table, the search and `explain` know organisations by these
@@ -52,7 +52,7 @@ class Organisation:
         raise NotImplementedError
 
     def serves(self, p: Program) -> str:
-        """What the program would need; "" if this organisation serves it."""
+        """The programs that this organisation serves, for a message; "" if it serves this program."""
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
@@ -86,7 +86,7 @@ class Organisation:
         return [source for source in found if source is not None]
 
     def shown(self, plan) -> list[Source]:
-        """What a Contraction runs, for readers."""
+        """The source of a Contraction, for readers."""
         return [plan.source] if plan.source else []
 
     def launch(self, plan, arrays, values, n: int):

@@ -172,7 +172,7 @@ class Library(Organisation):
         return run
 
     def _job(self, p: Program, arrays: _Arrays) -> list[Product | Copy]:
-        """What is done, in this order."""
+        """Products and copies, in their order."""
         steps: list[Product | Copy] = []
         for s in p.statements:
             for place, t in enumerate(s.terms):
@@ -242,7 +242,7 @@ def _lies(arrays) -> dict[str, tuple]:
 
 
 def _unserved(s: Statement, t: Term) -> str:
-    """What a term lacks; "" if a library serves it."""
+    """The terms that a library serves, for a message; "" if it serves this term."""
     if t.number == 0:
         return "terms whose number is not 0"
     if len(t.factors) == 1:

@@ -1,4 +1,4 @@
-"""What copies and matrix products of a library take, by a model: seconds on one core, or on a device.
+"""Times of copies and matrix products of a library, by a model: seconds on one core, or on a device.
 
 The arithmetic and the memory of a product overlap on a device: a norm of both counts. A core does one after the other.
 Extents count as multiples of a tile of the library, and on a device few tiles leave multiprocessors idle. The rates of
@@ -270,7 +270,7 @@ class Bytes(NamedTuple):
 
 
 def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
-    """What moves. entries: that are worked on at once."""
+    """Bytes that move. entries: that are worked on at once."""
     r, n, size = rates(style, p.dtype), usual_batch(p), np.dtype(p.dtype).itemsize
     moved = past = held = 0.0
 

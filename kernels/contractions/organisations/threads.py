@@ -1,4 +1,4 @@
-"""What the organisations by threads of a CUDA device have in common."""
+"""The common part of organisations by threads of a CUDA device."""
 
 from __future__ import annotations
 

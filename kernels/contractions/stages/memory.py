@@ -270,7 +270,7 @@ class _Notes:
         return found
 
     def pointwise(self, s: Statement) -> list[Reference]:
-        """What a product reads and writes at the places of the output."""
+        """References of a product at the places of the output."""
         found = [s.out]
         for t in s.terms:
             if len(t.factors) == 1:

@@ -82,7 +82,7 @@ def device_nodes() -> list[int]:
 
 
 def device_rates(device: int) -> Rates:
-    """What limits this CUDA device."""
+    """The limits of this CUDA device."""
     from .gpus import rates
 
     return rates(device)
@@ -106,7 +106,7 @@ def may_be_device(name: str) -> bool:
 
 
 def failure(error: BaseException) -> str:
-    """What to tell of an error of CUDA's runtime or driver; '' for any other error."""
+    """The message for an error of CUDA's runtime or driver; '' for any other error."""
     if type(error).__name__ not in ("CUDARuntimeError", "CUDADriverError"):
         return ""
 

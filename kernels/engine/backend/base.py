@@ -362,15 +362,10 @@ class Backend(abc.ABC):
         """A buffer of the host's memory that copies run straight from and to; see pinned.Staging."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
-    def copy_rows(self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, in_: bool):
-        """Queue a copy of `rows` rows of `width` bytes between staging and device (in_: to the device)."""
-        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
-
-    def copier(self, ends: list[tuple[int, int, int, int, int]], in_: bool):
+    def copier(self, ends: Sequence[Ends], in_: bool):
         """copy(own_at, host_at, nbytes): queues copies of so many bytes of each row between device and host (in_: to
-        the device), `own_at` and `host_at` behind the rows' beginning. ends: for each array the device's address, bytes
-        from one row to the next there, the host's address, the same there, rows. The host's memory is staging, or
-        memory for which `copied` holds."""
+        the device), `own_at` and `host_at` behind the rows' beginning. The host's memory is staging, or memory for
+        which `copied` holds."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def pin(self, address: int, nbytes: int) -> None:
@@ -399,13 +394,28 @@ class Backend(abc.ABC):
 
 
 class Rates(typing.NamedTuple):
-    """What limits a device. 0: the system does not report it."""
+    """Limits of a device. 0: the system does not report it."""
 
     product: str
     place: str  # in the node, whatever number a process gives the device
     link: float  # bytes a second to the device, and as many from it
     memory: float  # bytes a second
     double: float  # operations of double precision a second
+
+
+class Ends(typing.NamedTuple):
+    """Rows of an array on a device and of its copy in the host's memory."""
+
+    own: int  # address on the device
+    own_pitch: int  # bytes from one row to the next there
+    host: int  # address in the host's memory
+    host_pitch: int
+    rows: int
+
+    @classmethod
+    def of_row(cls, own: int, host: int) -> Ends:
+        """A single row."""
+        return cls(own, 0, host, 0, 1)
 
 
 class Rows(typing.NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
-from .base import DOUBLE, OF, Backend, Module, Source
+from .base import DOUBLE, OF, Backend, Ends, Module, Source
 from .entry import THREADS
 from .facts import of_capability
 from .gpus import device_count, import_cupy
@@ -412,27 +412,29 @@ class CudaBackend(CudaTarget):
     def staging(self):
         return Staging(self.arrays.cuda)
 
-    def copy_rows(self, to, to_pitch, source, source_pitch, width, rows, in_):
-        kind = self._runtime.memcpyHostToDevice if in_ else self._runtime.memcpyDeviceToHost
-        self.use()
-        stream, pitches = self.stream, (to_pitch, source_pitch)
+    def copier(self, ends, in_):
+        runtime = self._runtime
+        kind = runtime.memcpyHostToDevice if in_ else runtime.memcpyDeviceToHost
 
-        if rows > 1 and width <= min(pitches) and max(pitches) <= MOST:
-            self._runtime.memcpy2DAsync(to, to_pitch, source, source_pitch, width, rows, kind, stream)
+        def copy(own_at, host_at, nbytes):
+            self.use()
+            for end in ends:
+                own = end.own + own_at, end.own_pitch
+                host = end.host + host_at, end.host_pitch
+                to, source = (own, host) if in_ else (host, own)
+                self._copy_rows(to, source, nbytes, end.rows, kind)
+
+        return copy
+
+    def _copy_rows(self, to: tuple[int, int], source: tuple[int, int], width: int, rows: int, kind: int) -> None:
+        """Queue a copy of rows of `width` bytes. to, source: address, and bytes from one row to the next."""
+        (to_address, to_pitch), (address, pitch), stream = to, source, self.stream
+        if rows > 1 and width <= min(to_pitch, pitch) and max(to_pitch, pitch) <= MOST:
+            self._runtime.memcpy2DAsync(to_address, to_pitch, address, pitch, width, rows, kind, stream)
             return
 
         for row in range(rows):
-            self._runtime.memcpyAsync(to + row * to_pitch, source + row * source_pitch, width, kind, stream)
-
-    def copier(self, ends, in_):
-        def copy(own_at, host_at, nbytes):
-            for own, own_pitch, host, host_pitch, rows in ends:
-                if in_:
-                    self.copy_rows(own + own_at, own_pitch, host + host_at, host_pitch, nbytes, rows, True)
-                else:
-                    self.copy_rows(host + host_at, host_pitch, own + own_at, own_pitch, nbytes, rows, False)
-
-        return copy
+            self._runtime.memcpyAsync(to_address + row * to_pitch, address + row * pitch, width, kind, stream)
 
     def pin(self, address, nbytes):
         """Raises BackendError if the driver refuses, for example beyond the system's limit of locked memory."""
@@ -455,20 +457,20 @@ class CudaBackend(CudaTarget):
         slot = self.staging()
         host = slot.rows(1, LINK // 8, DOUBLE)
         device_array = self.empty(host.size)
-        device_address, host_address = self.address(device_array), host.ctypes.data
+        ends = [Ends.of_row(self.address(device_array), host.ctypes.data)]
 
-        into = self._copy_rate(device_address, host_address, True)
-        out = self._copy_rate(host_address, device_address, False)
+        into = self._copy_rate(self.copier(ends, True))
+        out = self._copy_rate(self.copier(ends, False))
         slot.free()
 
         return into, out
 
-    def _copy_rate(self, to: int, source: int, in_: bool) -> float:
+    def _copy_rate(self, copy) -> float:
         """Bytes a second of copies of LINK bytes: the fastest of three, after a copy that is not counted."""
         seconds = []
         for _ in range(4):
             begin = self.mark()
-            self.copy_rows(to, LINK, source, LINK, LINK, 1, in_)
+            copy(0, 0, LINK)
             seconds.append(self.elapsed(begin, self.mark()))
 
         return LINK / min(seconds[1:])

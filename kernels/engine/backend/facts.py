@@ -12,7 +12,7 @@ KIB = 1024
 
 @dataclasses.dataclass(frozen=True)
 class DeviceFacts:
-    """What a device has for the threads of a launch. Memory in bytes."""
+    """Resources of a device for the threads of a launch. Memory in bytes."""
 
     generation: int  # major number of the compute capability
     warp: int  # threads that run in step

@@ -111,7 +111,7 @@ def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
 
 
 class Names:
-    """What a program's names stand for: arrays, rows of scratch, numbers that follow from one species."""
+    """Meanings of a program's names: arrays, rows of scratch, numbers that follow from one species."""
 
     def __init__(self, p: Plan):
         self.p = p

@@ -1,4 +1,4 @@
-"""What all schedules write: includes, macros of a precision, calls of the bodies."""
+"""Text that all schedules write: includes, macros of a precision, calls of the bodies."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _guard(made: Call, p: Plan, name: str, variable: str, real: str) -> None:
 
 
 def dropped(p: Plan) -> dict[PointKernel, set[str]]:
-    """What each kernel writes into nothing: names that were inputs, or made before the kernel, stay as they are."""
+    """Results of each kernel that are thrown away: inputs, and names made before the kernel, stay as they are."""
     made: set[str] = set()
     out = {}
 

@@ -35,7 +35,7 @@ class Names:
         return name not in self._exact and len(self._alike.get(str(name).lower(), [])) > 1
 
     def absent(self, name) -> str:
-        """What is wrong with a name that was not found, for a message."""
+        """The message about a name that was not found."""
         if self.is_ambiguous(name):
             return f"species {short(name)} may be any of {', '.join(self._alike[str(name).lower()])}."
         return f"species {short(name)} is not in the phase{closest(name, self.names)}."
