@@ -136,9 +136,18 @@ def test_a_slip_in_the_text_of_an_equation_is_reported_there(harmens, backend, l
 
 
 def test_every_record_says_where_it_is_from():
-    assert set(CUBICS) == set(cubic.EQUATIONS) and len(CUBICS) >= 5
+    assert len(CUBICS) >= 5
     for record in CUBICS.values():
-        assert re.search(r"\b(18|19|20)\d\d\b", record.source) and record.valid
+        assert re.search(r"\b(18|19|20)\d\d\b", record.source) and record.valid, record.name
+
+
+@pytest.mark.parametrize("name", sorted({*CUBICS, *cubic.EQUATIONS}))
+def test_every_record_has_an_oracle_and_a_row_of_the_page(name):
+    page = (Path(__file__).parents[2] / "docs/explanation/models.md").read_text()
+
+    assert name in CUBICS, f"'{name}': no such record is declared"
+    assert name in cubic.EQUATIONS, f"'{name}': wanted a line of EQUATIONS in tests/reference/cubic.py"
+    assert f"\n| `{name}` | " in page, f"'{name}': wanted a row in docs/explanation/models.md"
 
 
 # ---- other codes
