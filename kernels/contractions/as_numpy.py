@@ -19,7 +19,7 @@ from ..engine.errors import ArgumentError, refuse
 from . import repeats
 from .call import contract
 from .einsum import read
-from .result_order import checked
+from .result_order import checked, turned
 
 __all__ = ["einsum", "tensordot", "transpose"]
 NUMBERS = "biufc"  # kinds of types
@@ -34,13 +34,12 @@ def einsum(
     order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe" or a stricter rule. optimize is not
     read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
-    if out is dtype is None and order == "K" and casting == "safe":
-        view = _view(*operands) if len(operands) == 2 else None
-        if view is not None:
-            return view
-        call = repeats.of_string(operands)
-        if call:
-            return call.values(operands[1:])
+    if dtype is None and order == "K" and casting == "safe":
+        found = _view(*operands) if out is None and len(operands) == 2 else None
+        if found is None:
+            found = repeats.again(operands, out)
+        if found is not None:
+            return found
     if casting not in ("safe", "no", "equiv"):
         raise ArgumentError(f"einsum: casting={casting!r}, wanted 'safe'.")
     if not operands:
@@ -50,12 +49,11 @@ def einsum(
 
 def _view(text, array) -> Any:
     """The view of NumPy or CuPy; None if the string sums, or the array is no array of numbers."""
-    kind = type(array)
-    if type(text) is not str or not (kind is np.ndarray or hasattr(array, "__cuda_array_interface__")):
+    view = _moves(text) if type(text) is str else None
+    if view is None or not (type(array) is np.ndarray or hasattr(array, "__cuda_array_interface__")):
         return None
-    view = _moves(text) if array.dtype.kind in NUMBERS else None
     try:
-        return view(array) if view else None
+        return view(array) if array.dtype.kind in NUMBERS else None
     except ValueError:
         return None  # `contract` broadcasts, or says what is wrong
 
@@ -70,11 +68,36 @@ def _moves(text: str) -> Callable | None:
     if len(s.operands) != 1 or set(s.operands[0]) != set(s.out):
         return None
 
-    (own,) = s.operands
-    if s.has_ellipsis or len(own) > len(s.out):
-        return functools.partial(np.einsum, text)  # CuPy's arrays take it to CuPy
+    # Dimensions after each diagonal, which is the last one.
+    own, diagonals = list(s.operands[0]), []
+    for index in s.out:
+        while own.count(index) > 1:
+            one = own.index(index)
+            other = own.index(index, one + 1)
+            diagonals.append((one, other))
+            own = [i for place, i in enumerate(own) if place not in (one, other)] + [index]
+
     axes = tuple(own.index(i) for i in s.out)
-    return lambda array: array.transpose(axes)
+    if s.has_ellipsis:
+        return functools.partial(np.einsum, text)  # CuPy's arrays take it to CuPy
+    if not diagonals:
+        return lambda array: array.transpose(axes)
+    return functools.partial(_diagonal, text, len(s.operands[0]), diagonals, axes)
+
+
+def _diagonal(text: str, dimensions: int, diagonals, axes, array):
+    """The view along diagonals, which may be written if the array may. Raises ValueError for unequal extents."""
+    if type(array) is not np.ndarray or array.ndim != dimensions:
+        return np.einsum(text, array)
+
+    view = array
+    for one, other in diagonals:
+        if view.shape[one] != view.shape[other]:
+            raise ValueError("unequal extents")
+        view = view.diagonal(0, one, other)
+    if array.flags.writeable:
+        view.setflags(True)
+    return turned(view, axes)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

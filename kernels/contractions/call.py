@@ -95,6 +95,10 @@ def contract(
     # A call as one before.
     repeated = None
     if isinstance(text, str) and not arrays and dtype is None:
+        if batch is backend is how is None and order == "K":
+            found = repeats.again((text, *operands), out)
+            if found is not None:
+                return found
         given = operands if out is None else (*operands, out)
         repeated = repeats.signature(text, given, backend, (batch, how, out is None, order))
         call = repeats.find(repeated)

@@ -480,28 +480,31 @@ template <int Q, int N, int L> static void mirror(const scalar *from, scalar *to
                 memcpy(to + (i * N + j) * L, from + (i > j ? i * N + j : j * N + i) * L, L * sizeof(scalar));
 }
 
-// work(first, last, scratch) on every thread, for its part of `count`. Returns 0, or 1 where there is no memory.
-template <long SCRATCH, class Work> static int over_batch(long count, int threads, const Work &work) {
-    int failed = 0;
-    if (threads > count) threads = count < 1 ? 1 : int(count);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-#if defined(_OPENMP)
-        const long me = omp_get_thread_num(), all = omp_get_num_threads();
-#else
-        const long me = 0, all = 1;
-#endif
-        const auto part = [&](scalar *scratch) { work(count * me / all, count * (me + 1) / all, scratch); };
-        if constexpr (SCRATCH * sizeof(scalar) <= 256 * 1024) {
-            alignas(64) scalar scratch[SCRATCH < 1 ? 1 : SCRATCH];
-            part(scratch);
-        } else if (void *room = aligned_alloc(64, (SCRATCH * sizeof(scalar) + 63) / 64 * 64)) {
-            part((scalar *)room);
-            free(room);
-        } else {
-#pragma omp atomic write
-            failed = 1;
-        }
+// work(first, last, scratch) of thread `me` of `all`, for its part of `count`. Returns 0, or 1 where there is no memory.
+template <long SCRATCH, class Work>
+static __attribute__((noinline)) int part_of_batch(long count, long me, long all, const Work &work) {
+    const long first = count * me / all, last = count * (me + 1) / all;
+    if constexpr (SCRATCH * sizeof(scalar) <= 256 * 1024) {
+        alignas(64) scalar scratch[SCRATCH < 1 ? 1 : SCRATCH];
+        work(first, last, scratch);
+        return 0;
     }
-    return failed;
+    void *room = aligned_alloc(64, (SCRATCH * sizeof(scalar) + 63) / 64 * 64);
+    if (!room) return 1;
+    work(first, last, (scalar *)room);
+    free(room);
+    return 0;
+}
+// The same on every thread. One does without OpenMP, whose regions cost a small call more than its work
+template <long SCRATCH, class Work> static int over_batch(long count, int threads, const Work &work) {
+    if (threads > count) threads = count < 1 ? 1 : int(count);
+#if defined(_OPENMP)
+    if (threads > 1) {
+        int failed = 0;
+#pragma omp parallel num_threads(threads) reduction(| : failed)
+        failed |= part_of_batch<SCRATCH>(count, omp_get_thread_num(), omp_get_num_threads(), work);
+        return failed;
+    }
+#endif
+    return part_of_batch<SCRATCH>(count, 0, 1, work);
 }

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.backend.cpu import Again
 from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
 from . import estimates, orders, scratch
@@ -95,7 +96,9 @@ class SideBySide:
         """As Contraction.again."""
         names = tuple(arrays)
         run = self.numbers.again(self._held(arrays), n)
-        return run and (lambda given: run([self._numbers(*pair) for pair in zip(names, given)]))
+        if run is None or isinstance(run, Again):  # addresses alone count
+            return run
+        return lambda given: run([self._numbers(*pair) for pair in zip(names, given)])
 
 
 def side_by_side(e: Expression, real) -> Expression | None:

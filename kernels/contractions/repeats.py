@@ -4,6 +4,8 @@ The first call reads the text, promotes types, finds extents and plans. Where it
 are, or as contiguous copies, the next call with the same signature binds its arrays to the same plan, and nothing
 else. So it is for einsum's strings and for statements.
 Plans read neither numbers nor addresses, so a signature has all that a plan depends on.
+
+The last call of a string is tried first: C looks whether the arrays lie as they did, and starts the kernel.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.timers import is_timing
+from ..engine.backend import array_calls
+from ..engine.timers import contexts, is_timing
 from .result_order import turned
 
 KEPT = 256  # calls
-SMALL = 4096  # bytes
+SMALL = 1 << 15  # bytes
 USUAL = (None, None, True, "K")  # options of `contract` for a string: batch, how, no output, order
+USUAL_GIVEN = (None, None, False, "K")
 
 
 class View(NamedTuple):
@@ -62,12 +66,17 @@ class Repeat:
     dtype: np.dtype  # of outputs
     copied: tuple[tuple[str, np.dtype], ...] = ()  # inputs that the kernel reads from contiguous copies, of a type
     run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
+    quick: Any = None  # result(string, arrays in their order): None where they lie otherwise; None: there is no such
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
-        if self._is_plain and self.run and not is_timing():
+        return self._values(given, None if is_timing() else self.run)  # timers watch what is bound
+
+    def _values(self, given, run):
+        """The outputs. run: the launch; None: bound."""
+        if self._is_plain and run:
             out = self._makers[0]()
-            self.run((*given, out))
+            run((*given, out))
             return out
 
         # The arrays that the kernel takes.
@@ -77,9 +86,8 @@ class Repeat:
         for make in self._makers:
             arrays.append(make())
 
-        # Timers watch what is bound.
-        if self.run and not is_timing():
-            self.run(arrays)
+        if run:
+            run(arrays)
         else:
             self._bind(arrays)
 
@@ -115,9 +123,11 @@ class Repeat:
         """A function for each new array. Where small ones begin in a cache line does not count."""
         backend, found = self.plan.backend, []
         for _, shape, _ in self.new:
-            small = backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
-            found.append(functools.partial(np.empty if small else backend.empty, shape, self.dtype))
+            found.append(functools.partial(np.empty if self._is_small(shape) else backend.empty, shape, self.dtype))
         return found
+
+    def _is_small(self, shape) -> bool:
+        return self.plan.backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
 
     @functools.cached_property
     def _only_new(self) -> bool:
@@ -138,15 +148,92 @@ class Repeat:
         """Arrays in their order by name."""
         return {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
 
-    def prepare(self, held) -> None:
-        """Finds the launch. held: the arrays of a run, by name. A CPU's outputs that are given may be read-only in a
-        later call."""
+    def prepare(self, key, held) -> None:
+        """Finds the launch. key: the signature. held: the arrays of a run, by name. A CPU's outputs that are given may
+        be read-only in a later call: the launch alone does not see that."""
+        names = [name for name, *_ in (*self.given, *self.new)]
+        run = self.plan.again({name: held[name] for name in names}, self.n)
         if self._only_new or self.plan.backend.memory == "device":
-            names = [name for name, *_ in (*self.given, *self.new)]
-            self.run = self.plan.again({name: held[name] for name in names}, self.n)
+            self.run = run
+        if run and self.plan.backend.memory == "host" and len(self.results) == 1 and not self.copied:
+            self.quick = self._quick(key[-1], run, [held[name] for name in names])
+
+    def _quick(self, came, run, held):
+        """See `quick`. came: lies of the caller's arrays. run: the launch. held: the arrays of a run."""
+        lies = []
+        for (kind, dtype, shape, strides), (name, _), array in zip(came, self.given, held):
+            if kind is not np.ndarray:
+                return None
+            written = name in self.results
+            on_line = int(array.ctypes.data % array_calls.LINE == 0) if written else -1
+            lies.append(array_calls.Lie(dtype, shape, strides, on_line, written))
+        launched = isinstance(run, array_calls.cpu.Again)
+        for new in self.new if launched else ():
+            steps = np.empty(new.shape, self.dtype).strides
+            lies.append(array_calls.Lie(self.dtype, new.shape, steps))
+
+        call = array_calls.prepared(lies, run)
+        if call is None:
+            return None
+        return self._launched_new(call) if launched and self.new else self._looked_at(call, None if launched else run)
+
+    def _launched_new(self, call):
+        """quick(string, arrays): a kernel's result in a new array."""
+        launch, told, keep = call
+        (_, shape, axes), dtype, plain = self.new[0], self.dtype, np.ndarray
+        rises = axes == tuple(range(len(axes)))
+        make = np.empty if self._is_small(shape) else self.plan.backend.empty
+
+        def of_one(_, a, keep=keep):
+            out = make(shape, dtype)
+            if type(a) is not plain or launch(told, id(a), id(out)):
+                return None
+            return out if rises else out.transpose(axes)
+
+        def of_two(_, a, b, keep=keep):
+            out = make(shape, dtype)
+            if not type(a) is type(b) is plain or launch(told, id(a), id(b), id(out)):
+                return None
+            return out if rises else out.transpose(axes)
+
+        def of_three(_, a, b, c, keep=keep):
+            out = make(shape, dtype)
+            if not type(a) is type(b) is type(c) is plain or launch(told, id(a), id(b), id(c), id(out)):
+                return None
+            return out if rises else out.transpose(axes)
+
+        return (of_one, of_two, of_three)[len(self.given) - 1]
+
+    def _looked_at(self, call, run):
+        """quick(string, arrays) with a result that is given, the last one; or of a launch `run` that is no kernel."""
+        look, told, keep = call
+        count, plain = len(self.given), {np.ndarray}
+        make = self._makers[0] if run and self._is_plain else None
+
+        def of_all(_, *arrays, keep=keep):
+            if len(arrays) != count or {*map(type, arrays)} != plain or look(told, *map(id, arrays)):
+                return None
+            if make is None:
+                return self._values(arrays, run) if run else arrays[-1]
+            out = make()
+            run((*arrays, out))
+            return out
+
+        return of_all
 
 
-_calls: dict[tuple, Repeat] = {}
+class Kept:
+    """The calls that are kept."""
+
+    def __init__(self):
+        self.calls: dict[tuple, Repeat] = {}  # by their signatures
+        self.last: dict[
+            str, Any
+        ] = {}  # `quick` of the last call with a string and a new array as result, by the string
+        self.last_given: dict[str, Any] = {}  # the same of a result that is given
+
+
+kept = Kept()
 
 
 def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
@@ -163,17 +250,46 @@ def lies(arrays) -> tuple:
     return tuple([(type(a), a.dtype, a.shape, a.strides) for a in arrays])
 
 
+def again(operands, out=None):
+    """The result of a string and its operands, if they lie as in the last call with it; else None. operands: the string
+    in front."""
+    if contexts:
+        return None
+    try:
+        if out is None:
+            quick = kept.last.get(operands[0])
+            return quick and quick(*operands)
+        quick = kept.last_given.get(operands[0])
+        return quick and quick(*operands, out)
+    except (TypeError, IndexError):
+        return None
+
+
 def of_string(operands) -> Repeat | None:
     """The call of a string and its operands without options, as `contract` keeps it."""
     try:
-        return _calls.get((operands[0], None, USUAL, lies(operands[1:])))
+        key = operands[0], None, USUAL, lies(operands[1:])
+        return find(key)
     except (AttributeError, TypeError, IndexError):
         return None
 
 
 def find(key: tuple | None) -> Repeat | None:
     """The call with a signature."""
-    return _calls.get(key) if key else None
+    call = kept.calls.get(key) if key else None
+    if call and call.quick:
+        _remember(key, call)
+    return call
+
+
+def _remember(key: tuple, call: Repeat) -> None:
+    """Has `again` try a call first."""
+    text, backend, options, _ = key
+    if backend is None and options in (USUAL, USUAL_GIVEN):
+        last = kept.last if options == USUAL else kept.last_given
+        if len(last) >= KEPT:
+            last.clear()
+        last[text] = call.quick
 
 
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
@@ -194,7 +310,7 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
     copied = tuple((name, y[1]) for name, x, y in zip(names, came, now) if x[1] != y[1] or x[3] != y[3])
     if copied and set(call.results) & set(names):
         return
-    while len(_calls) >= KEPT:
-        _calls.pop(list(_calls)[0], None)
-    _calls[key] = call = dataclasses.replace(call, copied=copied)
-    call.prepare(taken)
+    while len(kept.calls) >= KEPT:
+        kept.calls.pop(list(kept.calls)[0], None)
+    kept.calls[key] = call = dataclasses.replace(call, copied=copied)
+    call.prepare(key, taken)

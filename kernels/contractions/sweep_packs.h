@@ -34,10 +34,10 @@ template <int P, bool APART> struct Lie {
     }
     POINT_FN V pack(const scalar *x, const long j) const {
         if constexpr (!APART) return fetch<V, W, 1>(x + j);
-        V found;
-        UNROLL
-        for (int i = 0; i < W; ++i) found[i] = *at(x, j + i);
-        return found;
+        else return lanes(at(x, j), typename Count<W>::type());
+    }
+    template <int... I> POINT_FN V lanes(const scalar *first, Numbers<I...>) const {
+        return V{first[I / P * step + I % P * second]...};
     }
 };
 
@@ -248,7 +248,7 @@ template <int ALONG, int P, bool APART> static void sweep(const Arguments &a, co
         else add_turns<ALONG, P, APART, 1>(a, at, fresh, 0);
     });
 }
-template <int ALONG = 1> static void sweep_along(const Arguments &a, const Place &begin) {
+template <int ALONG = 1> static __attribute__((noinline)) void sweep_along(const Arguments &a, const Place &begin) {
     if constexpr (ALONG < FACTORS) {
         if (a.along > ALONG) return sweep_along<ALONG + 1>(a, begin);
     }
@@ -259,17 +259,21 @@ template <int ALONG = 1> static void sweep_along(const Arguments &a, const Place
 }
 
 // Threads share the loop `split`, whose turns have outputs of their own, in whole cache lines.
-KERNEL(contraction, Arguments) {
-    const Arguments a = *record;
+static void part_of_sweep(const Arguments &a, const long part, const long parts) {
     const long extent = a.extent[a.split], lines = (extent + LINE - 1) / LINE;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (long part = 0; part < items; ++part) {
-        const long first = lines * part / items * LINE, end = lines * (part + 1) / items * LINE;
-        Arguments mine = a;
-        mine.extent[a.split] = (end < extent ? end : extent) - first;
-        Place begin(a);
-        begin.move(a, a.split, first);
-        if (mine.extent[a.split] > 0) sweep_along(mine, begin);
+    const long first = lines * part / parts * LINE, end = lines * (part + 1) / parts * LINE;
+    Arguments mine = a;
+    mine.extent[a.split] = (end < extent ? end : extent) - first;
+    Place begin(a);
+    begin.move(a, a.split, first);
+    if (mine.extent[a.split] > 0) sweep_along(mine, begin);
+}
+KERNEL(contraction, Arguments) {
+    const Arguments &a = *record;
+    if (items == 1) sweep_along(a, Place(a)); // without OpenMP, whose regions cost a small call more than its work
+    else {
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (long part = 0; part < items; ++part) part_of_sweep(a, part, items);
     }
     if (a.past) end_of_streams();
     return 0;

@@ -53,7 +53,7 @@ class Times:
         return f"{self.calls} calls, {self.items} items, {self.seconds:.6f} s"
 
 
-_open: list[dict[str, Times]] = []  # of the contexts that are open, the innermost last
+contexts: list[dict[str, Times]] = []  # that are open, the innermost last
 
 
 @contextlib.contextmanager
@@ -61,25 +61,25 @@ def timed() -> Iterator[dict[str, Times]]:
     """{name: Times} of the kernels that are bound while the context lasts, in the order of their first launch. The name
     of a program is that of its collection or its outputs, of a contraction its arrays, of a team kernel its own."""
     times: dict[str, Times] = {}
-    _open.append(times)
+    contexts.append(times)
 
     try:
         yield times
     finally:
-        _open.remove(times)
+        contexts.remove(times)
 
 
 def is_timing() -> bool:
     """Whether a context is open."""
-    return bool(_open)
+    return bool(contexts)
 
 
 def watched(run: Callable[[int], None], name: str, clock) -> Callable[[int], None]:
     """`run`, timed under this name if a context is open; else `run` itself."""
-    if not _open:
+    if not contexts:
         return run
 
-    times = _open[-1]
+    times = contexts[-1]
 
     def timed_run(items: int) -> None:
         begin = clock.mark()

@@ -112,7 +112,7 @@ MEASURED = {
 
 @pytest.mark.parametrize("text, shapes", MEASURED)
 def test_strings_of_users_go_to_fast_organisations(text, shapes, monkeypatch):
-    monkeypatch.setattr(repeats, "_calls", {})
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v4")  # planned, not run
     times = MEASURED[text, shapes]
     operands = [np.ones(tuple(map(int, shape.split()))) for shape in shapes.split(",")]

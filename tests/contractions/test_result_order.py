@@ -35,7 +35,7 @@ TEXTS = (  # string, shapes; in the first two the factors' indices alternate in 
 def any_size(monkeypatch):
     """With "K", results of any size may lie in another order than "C"."""
     monkeypatch.setattr(result_order, "FEW", 0)
-    monkeypatch.setattr(repeats, "_calls", {})
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
 
 
 def whole(rng, shapes, dtype="float64"):
@@ -198,14 +198,14 @@ def test_operands_are_not_copied(monkeypatch):
 
 def test_orders_have_calls_of_their_own(every_backend, monkeypatch):
     """Calls that come again are kept by their order."""
-    monkeypatch.setattr(repeats, "_calls", {})
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
     a, b = whole(np.random.default_rng(6), ((3, 4), (4, 5)))
     x, y = there(every_backend, (a, b))
     for order in "CFCFKA":
         found = contract("ij,jk->ik", x, y, order=order)
         assert np.array_equal(every_backend.to_host(found), a @ b)
         assert found.flags.f_contiguous == (order == "F")
-    assert len(repeats._calls) == 4
+    assert len(repeats.kept.calls) == 4
 
 
 def test_statements_say_their_order_themselves():

@@ -27,7 +27,7 @@ PAIR = 2  # numbers
 TOGETHER = 8  # runs of a sum that are added together
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
 SHARED = 1 << 15  # numbers that are worth a second thread
-CALL = 2e-6  # seconds
+CALL = 2e-7  # seconds
 RUN = {STAYS: 4e-9, LIES: 8e-9}  # seconds of a run by its kind, beside its numbers
 NUMBER = 1.6e-9  # seconds of a number of a run whose factors lie apart
 
@@ -224,7 +224,8 @@ class Sweeps(OnHost):
             '#include "contractions/sweep_packs.h"',
             "",
         ]
-        return Source(f"tensor-sweep-{count}", "\n".join(lines), entry="contraction", title="sweep")
+        name, text = f"tensor-sweep-{count}", "\n".join(lines)
+        return Source(name, text, entry="contraction", title="sweep", spelled_vectors=True)
 
     def launch_of(self, plan, arrays, values, n: int) -> Launch:
         strides = {a.name: arrays[a.name].strides for a in plan.program.arguments}

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 import cffi
 import numpy as np
@@ -298,6 +299,16 @@ def _version(command: str) -> str:
     return identity
 
 
+def at_work(threads: int) -> int:
+    """Threads of a launch: one after a fork."""
+    return 1 if _orphan else threads
+
+
+def opened(source: Source):
+    """The loaded library of a source. Raises CompileError, BackendError."""
+    return _opened(shared_object(source))
+
+
 @functools.lru_cache(None)
 def _opened(path: pathlib.Path):
     """A loaded library. Each is loaded once: the loader keeps some memory for every load."""
@@ -310,6 +321,32 @@ def address(array) -> int:
         return int(_cast(WHOLE, _buffer(array)))
     except ValueError:  # not contiguous
         return array.__array_interface__["data"][0]
+
+
+class Again:
+    """run(arrays): a launch with members of a copy of the record set to the arrays' addresses."""
+
+    def __init__(self, call, record: np.ndarray, places: dict[str, int], items: int, threads: int, name: str, keep):
+        self.call, self.record, self.items, self.threads = call, record, items, threads
+        self.name, self.keep = name, keep
+        fields: Any = record.dtype.fields
+        self.places = sorted((fields[member][1], place) for member, place in places.items())
+
+        # The record in pieces: bytes, and an address behind each but the last.
+        held, begin = record.tobytes(), 0
+        self._pieces = []
+        for at, place in self.places:
+            self._pieces.append((held[begin:at], place))
+            begin = at + ADDRESS
+        self._rest = held[begin:]
+
+    def __call__(self, arrays) -> None:
+        parts: list[bytes] = []
+        for piece, place in self._pieces:
+            parts += piece, address(arrays[place]).to_bytes(ADDRESS, sys.byteorder)
+        parts.append(self._rest)
+        if self.call(b"".join(parts), self.items, at_work(self.threads)):
+            raise BackendError(f"'{self.name}': no memory for the scratch of a kernel.")
 
 
 class CpuModule(Module):
@@ -344,32 +381,15 @@ class CpuModule(Module):
         def run(items, keep=(record, keep)):
             if items > most:
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
-            if call(pointer, items, 1 if _orphan else threads):
+            if call(pointer, items, at_work(threads)):
                 raise BackendError(f"'{self.name}': no memory for the scratch of a kernel.")
 
         return run
 
     def again(self, function, record, places, items, keep=()):
-        call, threads = self._function(function), self._threads
-        if threads > 1:
+        if self._threads > 1:
             _expect_forks()
-
-        # The record in pieces: bytes, and an address behind each but the last.
-        held, pieces, begin = record.tobytes(), [], 0
-        for at, place in sorted((record.dtype.fields[member][1], place) for member, place in places.items()):
-            pieces.append((held[begin:at], place))
-            begin = at + ADDRESS
-        rest = held[begin:]
-
-        def run(arrays, keep=(record, keep)):
-            parts: list[bytes] = []
-            for piece, place in pieces:
-                parts += piece, address(arrays[place]).to_bytes(ADDRESS, sys.byteorder)
-            parts.append(rest)
-            if call(b"".join(parts), items, 1 if _orphan else threads):
-                raise BackendError(f"'{self.name}': no memory for the scratch of a kernel.")
-
-        return run
+        return Again(self._function(function), record, places, items, self._threads, self.name, keep)
 
     def resident(self, function, shape):
         return self._threads
