@@ -249,7 +249,9 @@ def _known(e: Expression, name: str) -> str:
 
 
 def _way(e: Expression, name: str) -> int:
-    return IN if name in e.inputs else INOUT if name in e.updated else OUT
+    if name in e.inputs:
+        return IN
+    return INOUT if name in e.updated else OUT
 
 
 def _checked(e: Expression, fields: list[Field]) -> dict[str, Field]:

@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from kernels import BackendError
+from kernels.engine.backend.base import Ends
 
 from .case import FRINGE
 from .errors import CaseError, NoWay
@@ -199,7 +200,7 @@ class Exchange:
 
         if self.way == "staged":
             for side, _, out, _ in mine:
-                self._copy(self._pinned[d, side][0].ctypes.data, self.backend.address(out), out.nbytes, in_=False)
+                self._copy(out, self._pinned[d, side][0], in_=False)
 
         if self.way != "host":
             self.backend.synchronize()
@@ -213,9 +214,11 @@ class Exchange:
 
         return waiting
 
-    def _copy(self, to, source, nbytes, in_):
-        """Between device and pinned memory, in the order of the current stream; the host does not wait."""
-        self.backend.copy_rows(to, nbytes, source, nbytes, nbytes, 1, in_)
+    def _copy(self, array, pinned, in_):
+        """Between an array of the device and pinned memory (in_: to the device), in the order of the current stream;
+        the host does not wait."""
+        ends = Ends.of_row(self.backend.address(array), pinned.ctypes.data)
+        self.backend.copier([ends], in_)(0, 0, array.nbytes)
 
     def finish(self, d, waiting):
         """Wait, unpack."""
@@ -227,7 +230,7 @@ class Exchange:
         for side in (0, 1):
             if self.way == "staged" and (d, side) in self._buffers:
                 into = self._buffers[d, side][2]
-                self._copy(self.backend.address(into), self._pinned[d, side][1].ctypes.data, into.nbytes, in_=True)
+                self._copy(into, self._pinned[d, side][1], in_=True)
 
         if self._unpack[d]:
             self._unpack[d]()

@@ -2,6 +2,7 @@
 
 import ast
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -124,3 +125,17 @@ class Expression:
         wanted(np.isfinite(value).all(), f"{self.where}: {self.text!r} is not finite everywhere.")
 
         return value
+
+
+class Place(NamedTuple):
+    """Where and when formulas are evaluated, and how messages name them."""
+
+    where: str  # begin of a message, such as "[initial]"
+    coordinates: list  # x, y, z: arrays that broadcast
+    constants: dict  # of the case
+    time: float | None = None  # s; None: the formulas have no t
+
+    def value(self, key, text):
+        """The values of a formula for a key. Errors: CaseError."""
+        formula = Expression(text, self.constants, f"{self.where} {key}", self.time is not None)
+        return formula(self.coordinates, self.time or 0.0)

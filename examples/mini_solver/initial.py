@@ -6,19 +6,19 @@ import numpy as np
 
 from .case import LOWEST_T
 from .errors import wanted
-from .expression import Expression
+from .expression import Place
 from .properties import KEPT
 from .sides import composition
 
 
 def of_case(case, block, mixture) -> dict:
     """{"velocity", "Y" and two of T, p, rho: values} of the case's expressions, as Flow.start takes them."""
-    initial, x = case.initial, block.coordinates()
-    shape = block.cells[::-1]
+    initial, shape = case.initial, block.cells[::-1]
+    x = [np.broadcast_to(c, shape) for c in block.coordinates()]
+    place = Place("[initial]", x, initial["constants"])
 
     def value(key):
-        formula = Expression(initial[key], initial["constants"], f"[initial] {key}")
-        return np.broadcast_to(formula(x), shape)
+        return np.broadcast_to(place.value(key, initial[key]), shape)
 
     state = {}
     for key in ("T", "p", "rho"):
@@ -28,14 +28,7 @@ def of_case(case, block, mixture) -> dict:
             wanted(lowest > 0, f"[initial] {key}: lowest value {lowest:g}; wanted positive everywhere.")
 
     state["velocity"] = np.stack([value(key) for key in "uvw"])
-    state["Y"] = composition(
-        initial["X"],
-        initial["Y"],
-        mixture,
-        [np.broadcast_to(c, shape) for c in x],
-        initial["constants"],
-        "[initial]",
-    )
+    state["Y"] = composition(initial["X"], initial["Y"], mixture, place)
 
     return state
 

@@ -37,9 +37,13 @@ class Properties:
 
         def together(*asked):
             """One launch for several (outputs, inputs). Outputs of the first are inputs of the next, in registers."""
-            asked = [(outputs, given) for outputs, given in asked if outputs]
-            names = [kernel.name for pair in asked for kernel in resolve(*pair, mixture.options)]
-            return program(kernels=list(dict.fromkeys(names)), outputs=[name for made, _ in asked for name in made])
+            names, made = [], []
+            for outputs, given in asked:
+                if outputs:
+                    names += [kernel.name for kernel in resolve(outputs, given, mixture.options)]
+                    made += outputs
+
+            return program(kernels=list(dict.fromkeys(names)), outputs=made)
 
         thermal, mechanical = ["T", "rho_k"], ["p", "rho_k"]
         state = ["e_vol", "cv_vol", "gamma_c", "gruneisen"]

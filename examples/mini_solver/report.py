@@ -220,13 +220,11 @@ class Report:
             parts.append((t["end"] - f.time) / (f.time - self._time_began))
         seconds = max(min(parts, default=0.0), 0.0) * took
 
-        return (
-            f"{seconds:.0f} s"
-            if seconds < 600
-            else f"{seconds / 60:.0f} min"
-            if seconds < 36000
-            else f"{seconds / 3600:.0f} h"
-        )
+        if seconds < 600:
+            return f"{seconds:.0f} s"
+        if seconds < 36000:
+            return f"{seconds / 60:.0f} min"
+        return f"{seconds / 3600:.0f} h"
 
     def next_step(self) -> list[int]:
         """How many steps there are before memory is looked at."""

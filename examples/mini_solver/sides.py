@@ -5,7 +5,7 @@ import numpy as np
 from . import formulas
 from .case import AXES, FRINGE, LOWEST_T
 from .errors import CaseError, closest, wanted
-from .expression import Expression
+from .expression import Expression, Place
 from .properties import KEPT, kept_rows
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
@@ -20,10 +20,11 @@ MISUSE = {
 KIND, VELOCITY, TEMPERATURE, PRESSURE, SIGMA, INV_LENGTH, ROWS = 0, 1, 4, 5, 6, 7, 8
 
 
-def composition(table_X, table_Y, mixture, coordinates, constants, where, time=None) -> np.ndarray:
-    """Mass fractions (ns, points...) from tables of expressions by species; one species may be "rest"."""
-    table = table_X or table_Y
-    shape = np.broadcast_shapes(*(c.shape for c in coordinates))
+def composition(table_X, table_Y, mixture, place) -> np.ndarray:
+    """Mass fractions (ns, points...) from tables of expressions by species; one species may be "rest". place: the
+    Place of the expressions."""
+    table, where = table_X or table_Y, place.where
+    shape = np.broadcast_shapes(*(c.shape for c in place.coordinates))
     names = ", ".join(mixture.names)
     if not table:
         wanted(mixture.ns == 1, f"{where}: X or Y is missing for the {mixture.ns} species {names}.")
@@ -37,8 +38,7 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
         wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
 
         if text != "rest":
-            value = Expression(text, constants, f"{where} {name}", time is not None)
-            out[mixture.names.index(name)] = value(coordinates, time or 0.0)
+            out[mixture.names.index(name)] = place.value(name, text)
 
     wanted(len(rest) <= 1, f"{where}: 'rest' is given for {', '.join(rest)}; wanted for one species.")
     if rest:
@@ -212,9 +212,10 @@ class Side:
 
             self._part[here] = number
             self.faces[where] = int(here[inside].sum())
-            self._set_part(part, where, here, x, time, given, h)
+            place = Place(where, x, self._constants, time)
+            self._set_part(part, place, here, given, h)
             if "inlet" in part["kind"]:
-                Y[:, here] = composition(part["X"], part["Y"], self.mixture, x, self._constants, where, time)[:, here]
+                Y[:, here] = composition(part["X"], part["Y"], self.mixture, place)[:, here]
 
         said = f"[boundary] {self.name}: no boundary is given for some faces; the last one wants no 'where'."
         wanted(not left.any(), said)
@@ -223,11 +224,12 @@ class Side:
             layers = np.repeat(values[:, None], FRINGE, 1).reshape(len(values), -1)
             self._slab[name][:, : self._points] = self.block.backend.from_host(layers)
 
-    def _set_part(self, part, where, here, x, time, given, h):
+    def _set_part(self, part, place, here, given, h):
         """Numbers of a boundary on its faces `here`: rows of `given`, and the enthalpy h. Errors: CaseError."""
+        where = place.where
 
         def value(key, text):
-            return Expression(text, self._constants, f"{where} {key}", True)(x, time)[here]
+            return place.value(key, text)[here]
 
         given[KIND][here] = KINDS.index(part["kind"])
 
@@ -235,7 +237,7 @@ class Side:
             for c in range(3):
                 given[VELOCITY + c][here] = value("velocity", part["velocity"][c])
             if "inlet" in part["kind"] and here.any():
-                self._refuse_outwards(given[VELOCITY + self.d][here], where, time)
+                self._refuse_outwards(given[VELOCITY + self.d][here], where, place.time)
 
         if part.get("T", "") != "":
             T = value("T", part["T"])

@@ -115,7 +115,9 @@ def gpu(work: Work, rates: Rates, ranks: int, service: bool) -> float:
 
 def sharing_of(ranks: int, service: bool) -> str:
     """The word of the table for how ranks share a device. service: whether CUDA's multi-process service runs."""
-    return "alone" if ranks == 1 else "service" if service else "turns"
+    if ranks == 1:
+        return "alone"
+    return "service" if service else "turns"
 
 
 def choose(everyone: list[Facts]) -> tuple[bool, str]:

@@ -152,7 +152,7 @@ class TVImpl:
     # ---- views and copies
 
     def view(self, name: str) -> View:
-        """The view of that name, allocated at its first use. Errors: ArgumentError for an unknown name, with the
+        """The view of this name, allocated at its first use. Errors: ArgumentError for an unknown name, with the
         nearest known names."""
         return self.views[name]
 

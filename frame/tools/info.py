@@ -46,7 +46,7 @@ def main(given, mixture: kernels.Mixture | None) -> None:
 
 
 def _of_mixture(file, mixture: kernels.Mixture) -> list[tuple[str, str]]:
-    """(name, value) of what a mixture is."""
+    """(name, value) of a mixture's facts."""
     return [
         ("mixture", f"{file}: {mixture.ns} species: {' '.join(mixture.names)}"),
         *mixture.facts.items(),

@@ -166,7 +166,10 @@ def species_data() -> list[str]:
     """The arrays over the species that a host may hand over in place of a file."""
     rows = []
     for field in FIELDS:
-        default = "" if field.default is None else "unknown" if field.may_lack else f"{field.default:g}"
+        if field.default is None:
+            default = ""
+        else:
+            default = "unknown" if field.may_lack else f"{field.default:g}"
         shape = " x ".join(field.shape)
         rows.append((field.name, field.unit, shape, field.what, field.range, default, field.host))
 

@@ -456,7 +456,7 @@ class Pairs:
 
         pair = tuple(self._factor(t, out, part) for part in tree)
         own = orders.result(orders.leaves(tree), tuple(frozenset(f.indices) for f in t.factors), out.indices)
-        order = [i for i in dict.fromkeys(i for f in pair for i in f.indices) if i in own]
+        order = dict.fromkeys(i for i in itertools.chain(*(f.indices for f in pair)) if i in own)
         local = Reference(self._free("product"), tuple(order))
         if all(f.name in self.real for f in pair):
             self.real.add(local.name)

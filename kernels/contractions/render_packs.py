@@ -236,7 +236,7 @@ class Body:
         return MAP.substitute(function=n.statement.function, values=", ".join(values))
 
     def _ask(self, s: Statement, level: Levels, tiles: str) -> list[str]:
-        """At each tile of a statement a part of what the next entry will read is asked for."""
+        """At each tile of a statement a part of the next entry's inputs is asked for."""
         if not self.asked or self.p.once(s):
             return []
         self.tiles.append(f"{turns(level.outer)} * {tiles}")

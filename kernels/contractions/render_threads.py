@@ -138,7 +138,7 @@ def sign_of(q: Product) -> str:
 
 
 def old_value(n: Nest) -> str:
-    """C++ of what a statement that adds starts from."""
+    """C++ of the number from which a statement that adds starts."""
     return "to + " if n.statement.add else ""
 
 

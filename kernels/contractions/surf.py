@@ -69,7 +69,7 @@ def _note(batch, seconds, known: dict) -> None:
 
 
 def _logarithms(known: dict) -> np.ndarray:
-    """Of the times; of what was left out, as the slowest."""
+    """Logarithms of the times; a candidate that was left out counts as the slowest."""
     times = np.array(list(known.values()))
     right = times[np.isfinite(times)]
     return np.log(np.where(np.isfinite(times), times, right.max(initial=1.0)))

@@ -286,7 +286,7 @@ class State:
         return xp.broadcast_to(array.reshape(len(array), *missing, *array.shape[1:]), (len(array), *self.shape))
 
     def run(self, program, limited: bool) -> dict:
-        """{name: array} of what the program writes. limited: T outside the range of the models becomes NaN.
+        """{name: array} of the program's results. limited: T outside the range of the models becomes NaN.
 
         Raises StateError in check mode."""
         bound = {}
@@ -315,7 +315,7 @@ class State:
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
     def _note_reports(self, program, bound: dict) -> None:
-        """Notes of what statuses report. A point whose inputs are not numbers is not reported: NaN in is NaN out."""
+        """Notes of points that statuses report, but for those whose inputs are not numbers: NaN in is NaN out."""
         for name in program.writes:
             for report in registry.quantities[name].reports:
                 there = bound[name] == report.value

@@ -30,7 +30,7 @@ PER: dict[str, Callable[[int, int], int]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """A value of a status that callers are told of: Python by a warning, check mode by point."""
+    """A value of a status that is reported: in Python by a warning, in check mode by point."""
 
     value: int
     what: str  # words for messages

@@ -130,7 +130,7 @@ class Bound:
         return int(self._report[:8].view(np.int64)[0]) if self._chosen else self.team
 
     def value(self, name: str):
-        """Of a result: a number, or an array of those that have several. Waits for it."""
+        """The value of a result: a number, or an array if the result has several. Waits for it."""
         if self._queue is not None:
             self._queue.wait()
         found = self.backend.to_host(self.arrays[name])

@@ -150,7 +150,7 @@ class Operands:
 
 
 def _told(a: Array) -> str:
-    """C++ in check mode: where a problem is told, and the array's name."""
+    """C++ in check mode: where a problem is reported, and the array's name."""
     return f'Told{{(Report *)a.report, "{a.name}"}}'
 
 

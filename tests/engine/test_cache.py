@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -358,15 +359,22 @@ def test_what_a_killed_maker_leaves_is_removed(tmp_path):
     assert names(tmp_path) == ["tiny.sha256", "tiny.so"]
 
 
+@pytest.fixture
+def open_path():
+    """A folder that any user may enter. Those of pytest are its user's alone: each pytest that starts closes them."""
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name)
+        path.chmod(0o755)
+        yield path
+
+
 @as_root
-def test_two_users_of_a_shared_folder(tmp_path):
+def test_two_users_of_a_shared_folder(open_path):
     """The second waits for an entry that the first makes. Where it may not write, it has a folder of its own."""
-    folder, own = tmp_path / "cache", tmp_path / "own"
+    folder, own = open_path / "cache", open_path / "own"
     folder.mkdir()
     own.mkdir()
     os.chown(own, NOBODY, NOBODY)
-    for above in (tmp_path, *tmp_path.parents[:3]):  # pytest's folders are its user's alone
-        above.chmod(above.stat().st_mode | 0o011)
     second = dict(user=NOBODY, FRAME_CACHE_SHARED="1", XDG_CACHE_HOME=str(own))
     first = tiny(folder, 6)  # seconds: the second one has started by then on a busy machine too
 

@@ -79,12 +79,8 @@ class Flame:
         return (1 - self.share) * low + self.share * high
 
 
-def flame(quick, pictures):
-    """Its speed is that of the gas that comes in, less that of the front. It starts from Cantera's profile; speed is
-    taken from the second half of the time, with Cantera's flame at the pressure that the fresh gas then has."""
-    cells, end = (80, 3e-5) if quick else (160, 6e-5)
-    start = Flame(PRESSURE)
-    speed = start.speed
+def tube(cells, end, start):
+    """A flow through a tube with the profile of a flame in it; the gas comes in at the flame's speed."""
     f = flow_of(
         [cells],
         [0.0],
@@ -97,7 +93,7 @@ def flame(quick, pictures):
             "options": {"takahashi": "off", "diffusion": "cantera", "kinetics": "fugacity"},
         },
         boundary={
-            "x_low": {"kind": "inlet", "velocity": [speed, 0.0, 0.0], "T": T_FRESH, "X": FRESH},
+            "x_low": {"kind": "inlet", "velocity": [start.speed, 0.0, 0.0], "T": T_FRESH, "X": FRESH},
             "x_high": {"kind": "outlet", "p": PRESSURE},
         },
         chemistry={"kind": "volume"},
@@ -114,8 +110,17 @@ def flame(quick, pictures):
     Y = np.array([profile(start.Y[name]) for name in f.mixture.names])
     u = profile(start.u)
     f.start(dict(velocity=np.array([u, 0 * u, 0 * u]), Y=Y / Y.sum(0), T=profile(start.T), p=np.full_like(u, PRESSURE)))
+    return f
 
-    fields = []
+
+def flame(quick, pictures):
+    """Its speed is that of the gas that comes in, less that of the front. It starts from Cantera's profile; speed is
+    taken from the second half of the time, with Cantera's flame at the pressure that the fresh gas then has."""
+    cells, end = (80, 3e-5) if quick else (160, 6e-5)
+    start = Flame(PRESSURE)
+    speed = start.speed
+    f = tube(cells, end, start)
+    x, fields = f.coordinates()[0][0, 0], []
 
     while f.time < end:
         f.take(64)

@@ -91,15 +91,26 @@ def tables(mixture) -> list:
     count_logs = len(colliders.keys)
     collider = [colliders.number(_weights(r, data.ns)) if r.collider else 0 for r in reactions]
 
+    # Factors of the rates.
     A_high = [rate.A * r.multiplier for r, rate in zip(reactions, high)]
     A_low = [r.rate.low.A * r.multiplier if isinstance(r.rate, Falloff) else 0.0 for r in reactions]
+
+    # In the order of kinetics_setup's arguments.
+    sizes = [data.ns, len(reactions), count_high, len(exponents.keys), len(colliders.keys), count_logs]
+    of_species = [data.W, data.T_mid, *_polynomials(mixture)]
+    rows = [list(exponents.keys), list(colliders.keys)]
+    kinds = [KINDS.index(_kind(r)) for r in reactions]
+    reversible = [r.reversible for r in reactions]
+    sides = [[_side(r.reactants) for r in reactions], [_side(r.products) for r in reactions]]
+
     return [
-        *(data.ns, len(reactions), count_high, len(exponents.keys), len(colliders.keys), count_logs, float(data.p_ref)),
-        *map(_doubles, (data.W, data.T_mid, *_polynomials(mixture), list(exponents.keys), list(colliders.keys))),
-        *map(_integers, ([KINDS.index(_kind(r)) for r in reactions], at_high, at_low)),
-        *map(_integers, (collider, [r.reversible for r in reactions])),
+        *sizes,
+        float(data.p_ref),
+        *map(_doubles, of_species),
+        *map(_doubles, rows),
+        *map(_integers, (kinds, at_high, at_low, collider, reversible)),
         *map(_doubles, (A_high, A_low, [_troe(r) for r in reactions])),
-        *map(_integers, ([_side(r.reactants) for r in reactions], [_side(r.products) for r in reactions])),
+        *map(_integers, sides),
     ]
 
 

@@ -116,7 +116,7 @@ CHAINS = (
 
 
 def _told(rows, rivals) -> list[Case]:
-    """Cases for which the model is told the entries."""
+    """Cases for which the model knows the number of entries."""
     return [Case(name, text, sizes, entries, {}, rivals, told=entries) for name, text, sizes, entries in rows]
 
 

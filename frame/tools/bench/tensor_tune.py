@@ -58,7 +58,7 @@ def text_of(text: str) -> tuple[str, dict]:
 
 
 def extents_of(e, told: dict[str, int]) -> dict[str, int]:
-    """Of each index, the batch's only where it is told by its name. Raises ArgumentError."""
+    """Extents of the indices; that of the batch only where it is given by its name. Raises ArgumentError."""
     sizes = dict(told)
     every = sizes.pop("", 0)
     unknown = sorted(set(sizes) - set(e.indices))

@@ -64,7 +64,9 @@ class Columns:
 
     def packings(self) -> list[tuple[bool, bool]]:
         """(first, second) to try: a first factor that is turned has to be packed, others may be beyond a tile."""
-        firsts = [True] if self.first.turned else [False, True] if self.n.extent > TILE else [False]
+        firsts = [False, True] if self.n.extent > TILE else [False]
+        if self.first.turned:
+            firsts = [True]
         seconds = [False, True] if self.m.extent > TILE else [False]
         return list(itertools.product(firsts, seconds))
 

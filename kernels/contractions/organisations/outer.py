@@ -343,8 +343,10 @@ def formula(t: Terms) -> str:
     text = ""
     for q, number in enumerate(t.numbers):
         product = f"x[{q}] * y[{q}]" if abs(number) == 1 else f"scalar({abs(number)!r}) * (x[{q}] * y[{q}])"
-        sign = " - " if number < 0 else " + "
-        text += f"{sign}{product}" if q else f"-({product})" if number < 0 else product
+        if q:
+            text += f" - {product}" if number < 0 else f" + {product}"
+        else:
+            text = f"-({product})" if number < 0 else product
 
     return text
 

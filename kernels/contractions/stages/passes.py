@@ -329,7 +329,7 @@ def _extents(plan: Plan, names) -> set[int]:
 
 
 def staged(plan: Plan) -> Plan:
-    """Copies of what several products read, and of what stays through a walk. The products read the copies."""
+    """Copies of factors that several products read, and of factors that stay through a walk, for the products."""
     slices = _worth_copying(plan)
     room = LIMIT - (plan.size + 1) * most_alive(plan)
 

@@ -382,7 +382,7 @@ class Backend(abc.ABC):
 
     @property
     def pins(self) -> int:
-        """Another number after each change of what is pinned."""
+        """A count of changes of the pinned memory."""
         return 0
 
     def link(self) -> tuple[float, float] | None:

@@ -130,7 +130,9 @@ def vector_bytes(arch: str) -> int:
     flags = set(processor(arch).split())
     if not flags & {"sse2", "avx"}:
         return 16 if platform.machine() in ("aarch64", "arm64") else 64
-    return 64 if "avx512f" in flags else 32 if "avx" in flags else 16
+    if "avx512f" in flags:
+        return 64
+    return 32 if "avx" in flags else 16
 
 
 @functools.lru_cache(None)

@@ -103,7 +103,7 @@ here = _Here()
 
 @contextlib.contextmanager
 def watched(arrays: int) -> Iterator[Watch]:
-    """A watch of what this thread binds and runs."""
+    """A watch of the launches that this thread binds and runs."""
     before, here.watch = here.watch, Watch(arrays)
     try:
         yield here.watch

@@ -1,4 +1,4 @@
-"""How CUDA launches of point programs are organised: a table of what was measured to be fastest, read by four rules.
+"""How CUDA launches of point programs are organised: a table of the fastest measured launches, read by four rules.
 
 The table is launches.csv, or the file that FRAME_LAUNCHES names; `python -m frame tune --mixture FILE` writes such
 files. A row serves a program whose kernels sweep all that its `sweeps` name, and whose mixture and precision meet its

@@ -116,7 +116,7 @@ def _input(p: Plan, layout: PointLayout, name: str) -> list[str]:
 
 
 def _result(p: Plan, layout: PointLayout, kernel: PointKernel, name: str) -> str:
-    """The declaration of what a kernel writes: a number, rows of an output, or rows that other kernels read. All rows
+    """The declaration of a kernel's results: a number, rows of an output, or rows that other kernels read. All rows
     have one type, since a body may have one for several of its arguments."""
     if not _has_rows(name):
         return f"real {name}{start(kernel)};"
