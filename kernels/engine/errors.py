@@ -20,6 +20,10 @@ class MixtureError(ArgumentError):
     """A mixture file or species data that cannot be used."""
 
 
+class UndeclaredError(ArgumentError):
+    """A name that a declaration uses and no declaration has: no other mixture would have it either."""
+
+
 class StateError(FrameError):
     """A quantity is stale or was never filled, a call came out of order, or check mode found an invalid result."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, closest, refuse
+from ..engine.errors import ArgumentError, UndeclaredError, closest, refuse
 from ..engine.registry import Registry, declared
 from ..engine.values import real_array
 from . import other_names
@@ -143,6 +143,15 @@ class GasRegistry:
         for name in names:
             if name not in self.kernels:
                 raise ArgumentError(f"unknown kernel '{name}'{closest(name, self.kernels) or LISTED}.")
+
+    def refuse_undeclared_constant(self, kernel: str, name: str) -> None:
+        """Raise UndeclaredError for a constant that the host does not set and no model makes, for no options."""
+        known = [*self.settable, *(made for provider in self.providers.values() for made in provider.names)]
+        if name not in known:
+            raise UndeclaredError(
+                f"kernel '{kernel}' reads the constant '{name}', which nobody declares{closest(name, known)}; wanted "
+                f'constant("{name}", unit, what) in the file of its declaration.'
+            )
 
     def described(self, kernel: PointKernel) -> str:
         """One line for tables: the kernel's name, the quantities it writes and reads, and its source."""

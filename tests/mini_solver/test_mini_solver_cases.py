@@ -256,7 +256,7 @@ GOOD = dict(
         ({"mixture": {"ideal_gas": {"gama": 1.4}}}, "unknown key 'gama', did you mean 'gamma'"),
         ({"boundary": {"x": {"knd": "wall"}}}, "x_low: unknown key 'knd', did you mean 'kind'"),
         ({"boundary": {"x": {"T": 300.0}}}, "x_low: 'kind' is missing"),
-        ({"initial.X": {"CH4": 0.5}}, "sum 1; of one species \"rest\" may stand"),
+        ({"initial.X": {"CH4": 0.5}}, 'sum 1; of one species "rest" may stand'),
         ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),
         ({"initial.X": {"CH4": 1.5, "O2": "rest"}}, "fractions range"),
         ({"initial.X": {}}, "X or Y is missing"),
