@@ -46,7 +46,15 @@ def refuse(wrong, text: str, error: type[Exception] = ArgumentError) -> None:
         raise error(text)
 
 
-MEANT = {"gpu": "cuda"}  # words that are like another one by their letters
+# Words that are like another one by their letters, and Cantera's names of equations.
+MEANT = {
+    "gpu": "cuda",
+    "peng-robinson": "pr",
+    "soave-redlich-kwong": "srk",
+    "redlich-kwong": "rk",
+    "van-der-waals": "vdw",
+    "ideal-gas": "ideal",
+}
 
 
 def closest(name, known, most=3) -> str:

@@ -172,10 +172,11 @@ class GasRegistry:
                 value in options[key].renamed,
                 f"option {key} = {value!r} has another name: {options[key].renamed.get(value)!r}.",
             )
-            refuse(
-                value not in options[key].values,
-                f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
-            )
+            known = options[key].values
+            if value not in known:
+                raise ArgumentError(
+                    f"option {key} = {value!r}{closest(value, known)}; wanted one of {', '.join(known)}."
+                )
 
         given = self.with_presets(given)
         chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
