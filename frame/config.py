@@ -107,7 +107,8 @@ def _switch(name: str, value: str | None) -> bool:
 
 
 def _one_of(what: str, value: str, known) -> str:
-    refuse(value not in known, f"{what} is '{value}', wanted one of {', '.join(known)}.")
+    if value not in known:
+        raise ArgumentError(f"{what} is '{value}', wanted one of {', '.join(known)}{closest(value, known)}.")
     return value
 
 

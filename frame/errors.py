@@ -9,7 +9,16 @@ from __future__ import annotations
 import traceback
 
 from kernels.engine.backend import failure
-from kernels.engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, closest, refuse
+from kernels.engine.errors import (
+    ArgumentError,
+    BackendError,
+    FrameError,
+    MixtureError,
+    StateError,
+    UndeclaredError,
+    closest,
+    refuse,
+)
 from kernels.gas.registry import LISTED
 
 __all__ = [
@@ -19,6 +28,7 @@ __all__ = [
     "FrameError",
     "MixtureError",
     "StateError",
+    "UndeclaredError",
     "UnknownName",
     "check_known",
     "closest",

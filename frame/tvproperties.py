@@ -29,6 +29,8 @@ SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low",
 # Species data in the order in which a host passes them: frame_populatepreosshareddata, frame_populatechungshareddata.
 PREOS = ("W", "Tc", "pc", "omega", "kij", "nasa_low", "nasa_high", "T_mid")
 CHUNG = ("Vc", "dipole", "kappa_assoc", "fuller_volume")
+COMPOSITIONS = {"X", "Y", "Q", "rhoY"}
+ONLY = np.ones(1)  # the mass fraction of the only species
 
 
 class TVProperties:
@@ -371,10 +373,26 @@ class TVProperties:
             refuse(any(b is not None for b in (*lo, *hi)), f"team kernel '{collection}' takes no lo and hi.")
             return self.impl.team(collection, fields)
 
-        selected = self.selections.of_fields(fields, lo, hi)
+        selected = self.selections.of_fields(self._with_the_only_species(collection, fields), lo, hi)
         inputs = [(field.name, block) for field, block in selected if field.way != stripes.OUT]
         outputs = [(field.name, block) for field, block in selected if field.way != stripes.IN]
         return self.impl.block(collection, inputs, outputs)
+
+    def _with_the_only_species(self, collection: str, fields):
+        """The fields; and Y, which is 1, for a collection that reads it, where the mixture has one species and no
+        composition came."""
+        brought = {field.name for field in fields}
+        if self.ns > 1 or brought & COMPOSITIONS or "Y" not in self._reads(collection):
+            return fields
+        return [*fields, Field.contiguous("Y", stripes.IN, ONLY.ctypes.data, (1,), 8)]
+
+    @staticmethod
+    def _reads(collection: str) -> tuple[str, ...]:
+        """What a collection, or a kernel, reads; nothing for an unknown name."""
+        name = kernels.registry.name_of(collection)
+        if name in kernels.registry.collections:
+            return kernels.registry.collections[name].given
+        return kernels.registry.kernels[name].reads if name in kernels.registry.kernels else ()
 
     def react(self, kind: str, fields, dt: float, lo, hi):
         """Every point of a block as a closed adiabatic reactor over dt, in place.

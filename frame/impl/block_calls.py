@@ -34,6 +34,11 @@ SHORT = 4  # points in x of a slab, which a CPU works on where it lies whatever 
 LONG = 4096  # points of a line of repeated numbers, which stay in a core's cache
 
 
+def is_number(block: Block) -> bool:
+    """Whether the selection is one point that counts at all points of a call."""
+    return not any(any(array.strides[:3]) for array in block.arrays)
+
+
 class Request(NamedTuple):
     """A block call as the host passes it. Fields are (view name, Block) pairs with the same number of points."""
 
@@ -91,7 +96,8 @@ class BlockCalls:
             shapes = shapes if len(like) > 1 else set()
 
         if len(shapes) > 1:
-            said = ", ".join(f"'{name}' {' x '.join(map(str, b.n[:3]))}" for name, b in request.fields)
+            fields = [(name, block) for name, block in request.fields if not is_number(block)]
+            said = ", ".join(f"'{name}' {' x '.join(map(str, block.n[:3]))}" for name, block in fields)
             raise ArgumentError(f"the arrays of a block call select different shapes of points: {said}.")
 
         if not request.outputs:
@@ -276,7 +282,7 @@ class _Lending:
     def add(self, name: str, block: Block) -> bool:
         """Lend the array of a view. Returns False if it cannot be lent."""
         shared, view = self._state.shared, self._state.views[name]
-        if block.points > 1 and not any(any(array.strides[:3]) for array in block.arrays) and not shared.backend.apart:
+        if block.points > 1 and is_number(block) and not shared.backend.apart:
             self.numbers.append((name, block))
             return block.n[3] == view.rows and not (view.parts and shared.q_lacks_last)
 

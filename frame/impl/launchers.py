@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import kernels
 
-from ..errors import MIXTURE_CALLS, ArgumentError, StateError, check_known, refuse
+from ..errors import MIXTURE_CALLS, ArgumentError, StateError, UndeclaredError, check_known, refuse
 from ..watch import COPIES_IN, COPIES_OUT, KERNELS, Label
 from .shared import Shared
 from .staleness import Staleness
@@ -210,7 +210,7 @@ class Launchers(dict[tuple, Launcher]):
         try:
             program = shared.programs.get(key) or shared.programs.setdefault(key, self._program(name, more, asked))
         except ArgumentError as error:
-            if shared.mixture is not None:
+            if shared.mixture is not None or isinstance(error, UndeclaredError):
                 raise
             raise StateError(f"launch of '{name}' before a mixture: call {MIXTURE_CALLS} ({error})") from error
 

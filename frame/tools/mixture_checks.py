@@ -151,7 +151,7 @@ def constant_checks(species) -> list[str]:
             ),
             (_outside(well[s], 0.4, 2.5), f"well depth is {well[s]:.2f} of Tc/1.2593: check eps/k [K] and Tc"),
             (
-                not -0.4 <= omega <= 1.2,
+                _outside(omega, -0.4, 1.2),
                 f"acentric factor {omega:.3g}: outside -0.4 (helium) to 1.2, where its correlations end",
             ),
             (is_atom and species.dipole[s] > 0, f"an atom with a dipole of {species.dipole[s]:g} debye"),

@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import math
 import pathlib
+import warnings
 
 import numpy as np
 
@@ -237,7 +238,9 @@ def ridge(mixture, Y, T, p, backend):
     found = []
     for value in p:
         grid = np.geomspace(low, high, 1500)
-        cp = mixture.properties("cp", T=grid, p=value, Y=Y[:, None], backend=backend)["cp"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a scan passes places that the models do not reach
+            cp = mixture.properties("cp", T=grid, p=value, Y=Y[:, None], backend=backend)["cp"]
         inner = np.flatnonzero((cp[1:-1] > cp[:-2]) & (cp[1:-1] >= cp[2:])) + 1
 
         # The largest inner maximum.

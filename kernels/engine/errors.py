@@ -20,6 +20,10 @@ class MixtureError(ArgumentError):
     """A mixture file or species data that cannot be used."""
 
 
+class UndeclaredError(ArgumentError):
+    """A name that a declaration uses and no declaration has: no other mixture would have it either."""
+
+
 class StateError(FrameError):
     """A quantity is stale or was never filled, a call came out of order, or check mode found an invalid result."""
 
@@ -42,7 +46,15 @@ def refuse(wrong, text: str, error: type[Exception] = ArgumentError) -> None:
         raise error(text)
 
 
-MEANT = {"gpu": "cuda"}  # words that are like another one by their letters
+# Words that are like another one by their letters, and Cantera's names of equations.
+MEANT = {
+    "gpu": "cuda",
+    "peng-robinson": "pr",
+    "soave-redlich-kwong": "srk",
+    "redlich-kwong": "rk",
+    "van-der-waals": "vdw",
+    "ideal-gas": "ideal",
+}
 
 
 def closest(name, known, most=3) -> str:

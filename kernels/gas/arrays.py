@@ -95,14 +95,15 @@ def _pair(text):
     return (key.strip(), value.strip()) if colon else (text, 1.0)
 
 
-def call(mixture, names, arrays, backend, precision, depth=3) -> dict:
+def call(mixture, names, arrays, backend, precision, depth=3, explained=False) -> dict:
     """The quantities `names` at the states of named arrays: {name: array}.
 
     backend: a Backend, its name, or None (that of the arrays). depth: frames from here to the user, for warnings; None:
-    no warnings. Shapes, units and errors: see Mixture.properties.
+    no warnings. explained: the caller says why results are NaN. Shapes, units and errors: see Mixture.properties.
     """
     refuse("X" in arrays and "Y" in arrays, "both X and Y were given: they may contradict each other; give one.")
     state = State.of_call(mixture, names, arrays, backend, precision)
+    state.explained = explained
     state.normalise()
 
     # The program, if there is anything to compute.
@@ -163,7 +164,8 @@ class State:
     inputs: {name: array of the program's type}, all on the device, or all on the host.
     shape: of the points, to which all broadcast.
     points: where a value belongs, and which points are masked.
-    notes: of temperatures beyond the models' ranges and of points without a result, for warnings.
+    notes: of temperatures beyond the models' ranges and of points without a result, for warnings. explained: others say
+    why results are NaN.
 
     Raises ArgumentError, which names the array, for types, units and shapes.
     """
@@ -174,6 +176,7 @@ class State:
         self.inputs: dict = {}
         self.shape: tuple[int, ...] = ()
         self.notes: list[str] = []
+        self.explained = False
         self._masks: list = []
         self._masked = False  # whether a masked array came: then such arrays are handed back
 
@@ -330,9 +333,10 @@ class State:
 
     def _note_nan(self, program, bound: dict) -> None:
         """Notes results that are NaN where all inputs are numbers, unless another note has told of NaN: a pressure
-        below 0, a density that the equation of state does not reach."""
+        below 0, a density that the equation of state does not reach. Arrays on a device are not looked at: the call
+        would wait for them."""
         xp, plain = self._xp, [name for name in program.writes if not registry.quantities[name].reports]
-        if self.notes or not self.size:
+        if self.explained or self._device or self.notes or not self.size:
             return
 
         names = [name for name in plain if xp.isnan(bound[name].min())]  # the least of any NaN is NaN

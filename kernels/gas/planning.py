@@ -169,10 +169,10 @@ class PlannedConstants:
                 self.makers.append(found.of)
             if found is not None and found.kind is not None:
                 self._lay_out(name, found)
-            else:
-                refuse(
-                    not optional,
-                    f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.",
+            elif not optional:
+                registry.refuse_undeclared_constant(kernel.name, name)
+                raise ArgumentError(
+                    f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have."
                 )
 
     def _spared(self, kernel: PointKernel) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, closest, refuse
+from ..engine.errors import ArgumentError, UndeclaredError, closest, refuse
 from ..engine.registry import Registry, declared
 from ..engine.values import real_array
 from . import other_names
@@ -144,6 +144,15 @@ class GasRegistry:
             if name not in self.kernels:
                 raise ArgumentError(f"unknown kernel '{name}'{closest(name, self.kernels) or LISTED}.")
 
+    def refuse_undeclared_constant(self, kernel: str, name: str) -> None:
+        """Raise UndeclaredError for a constant that the host does not set and no model makes, for no options."""
+        known = [*self.settable, *(made for provider in self.providers.values() for made in provider.names)]
+        if name not in known:
+            raise UndeclaredError(
+                f"kernel '{kernel}' reads the constant '{name}', which nobody declares{closest(name, known)}; wanted "
+                f'constant("{name}", unit, what) in the file of its declaration.'
+            )
+
     def described(self, kernel: PointKernel) -> str:
         """One line for tables: the kernel's name, the quantities it writes and reads, and its source."""
         written = [self.quantities[name] for name in kernel.writes]
@@ -163,10 +172,11 @@ class GasRegistry:
                 value in options[key].renamed,
                 f"option {key} = {value!r} has another name: {options[key].renamed.get(value)!r}.",
             )
-            refuse(
-                value not in options[key].values,
-                f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
-            )
+            known = options[key].values
+            if value not in known:
+                raise ArgumentError(
+                    f"option {key} = {value!r}{closest(value, known)}; wanted one of {', '.join(known)}."
+                )
 
         given = self.with_presets(given)
         chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}

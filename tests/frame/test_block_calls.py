@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from frame_host import Host, asked, field, of_species, state, whole
+from frame_host import MIXTURES, Host, asked, field, of_species, state, whole
 from hosts import OWN_KERNEL
 
 import kernels
@@ -187,6 +187,25 @@ def test_block_call_names_what_cannot_be_made():
 
     with pytest.raises(StateError, match="before a mixture: call frame_loadmixture"):
         asked(Host(nq=1, mixture=None), "thermal", {"T": T}, rho_Y=out)
+
+
+@pytest.mark.parametrize("name, given", [("thermal", "T p"), ("T_from_e_rho", "e rho"), ("viscous", "T p rho")])
+def test_a_mixture_of_one_species_needs_no_composition(name, given):
+    """Y = 1 by itself: the bits of a call that brings it. Several species still need it."""
+    mix = kernels.Mixture.from_yaml(str(MIXTURES / "n2.yaml"))
+    T, p = np.linspace(200.0, 900.0, 105).reshape(7, 5, 3, order="F"), np.full((7, 5, 3), 2e6)
+    known = mix.properties("T p rho e", T=T, p=p, backend="cpu")
+    inputs = {key: np.asfortranarray(known[key]) for key in given.split()}
+    output = {"thermal": "c", "viscous": "mu", "T_from_e_rho": "T"}[name]
+    got, wanted = (np.full((7, 5, 3), np.nan, order="F") for _ in range(2))
+
+    host = Host(chunk=40)
+    asked(host, name, inputs, **{output: got})
+    asked(host, name, inputs | {"Y": np.ones((7, 5, 3))}, **{output: wanted})
+    assert np.isfinite(got).all() and np.array_equal(got, wanted)
+
+    with pytest.raises(StateError, match="'Y' was never filled"):
+        asked(Host(ns=10, nq=1, mixture="ch4_o2"), name, inputs, **{output: got})
 
 
 @pytest.mark.usefixtures("registry")

@@ -11,7 +11,7 @@ from frame_host import MIXTURES, Host, asked, field, of_species, state
 from hosts import OWN_KERNEL, ROOT, compiled, run
 
 import kernels
-from frame.errors import ArgumentError, BadNumber, StateError
+from frame.errors import ArgumentError, BadNumber, StateError, UndeclaredError
 
 EPS = np.finfo(float).eps
 
@@ -186,6 +186,26 @@ def test_a_kernel_that_needs_a_mixture_before_there_is_one():
     host.put("Q", state())
     with pytest.raises(StateError, match="before a mixture: call frame_loadmixture"):
         host.launch("thermal")
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("mixture", [None, "n2"])
+def test_a_constant_that_nobody_declares(mixture, tmp_path):
+    """No mixture would have it: the message names the constant that is most like it, and no call of a mixture."""
+    (tmp_path / "own.h").write_text(
+        "template <class M, class R> POINT_FN void own_viscosity(const M &m, const R T, R &mu) { mu = m.MUO * T; }\n"
+    )
+    (tmp_path / "own.py").write_text(
+        "from kernels import constant, point_kernel\n"
+        "constant('MU0', 'Pa s/K', '-', 1.0)\n"
+        "point_kernel('own_viscosity', header='own.h', reads='T', writes='mu', constants='MUO', source='', valid='')\n"
+    )
+    host = Host(nq=1, mixture=mixture)
+    host.frame.register_kernel(str(tmp_path / "own.py"))
+    host.put("T", field(300))
+
+    with pytest.raises(UndeclaredError, match="reads the constant 'MUO', which nobody declares, did you mean 'MU0'"):
+        host.launch("own_viscosity")
 
 
 def test_another_mixture_makes_results_stale(host):

@@ -142,7 +142,7 @@ def test_the_start_says_what_arrays_of_a_host_get(capfd, monkeypatch):
         (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
         (
             lambda c: c.set_option("chung", "polefre"),
-            "option 'chung' is 'polefre', wanted one of polefree, published, cantera",
+            "option 'chung' is 'polefre', wanted one of polefree, published, cantera, did you mean 'polefree'",
         ),
         (
             lambda c: c.set_parameter("timer", 1.0),

@@ -432,7 +432,12 @@ def test_names_with_blanks_or_commas(mix, Y):
             lambda m: Mixture.from_species(m.species, equaton="pr"),
             "unknown model option 'equaton', did you mean 'equation'",
         ),
-        (lambda m: Mixture.from_species(m.species, equation="PR"), "option equation = 'PR'; wanted one of pr, srk"),
+        (
+            lambda m: Mixture.from_species(m.species, equation="PR"),
+            "option equation = 'PR', did you mean 'pr'; wanted one of pr, srk",
+        ),
+        (lambda m: Mixture.from_species(m.species, equation="Peng-Robinson"), "did you mean 'pr'; wanted one of"),
+        (lambda m: m.properties("rho", T=300.0, p=1e5, X="O2", backend="gpu"), "backend 'gpu', did you mean 'cuda'"),
         (
             lambda m: Mixture.from_species(m.species, lewis={"CH3": 1.0}),
             "no species 'CH3' in this mixture, did you mean 'CH4'",

@@ -218,6 +218,17 @@ def test_suspect_constants(case):
     assert mixture_checks.constant_checks(data) == []
 
 
+def test_constants_that_are_absent_are_not_suspect(tmp_path):
+    """An ideal gas of a file without critical properties: `lacks` says so, nothing contradicts."""
+    (tmp_path / "n2.yaml").write_text(
+        "phases: [{name: gas, thermo: ideal-gas, species: [N2]}]\n"
+        "species:\n"
+        "- {name: N2, composition: {N: 2}, thermo: {model: constant-cp, cp0: 29.1 kJ/kmol/K}}\n"
+    )
+    species = read_cantera_yaml(tmp_path / "n2.yaml", models=("ideal-gas",))[0]
+    assert np.isnan(species.omega).all() and info.constant_checks(species) == []
+
+
 @pytest.mark.filterwarnings("ignore:species data")
 def test_polynomials_that_do_not_meet():
     data = species_set(2)

@@ -6,7 +6,7 @@ import functools
 import os
 import warnings
 
-from ..errors import BackendError, refuse
+from ..errors import ArgumentError, BackendError, closest
 from .base import Backend, Rates
 
 NAMES = ("auto", "cpu", "cuda")
@@ -40,7 +40,8 @@ def get_backend(
         return name
 
     name = name or os.environ.get("FRAME_BACKEND") or "auto"
-    refuse(name not in NAMES, f"backend '{name}'; wanted one of {', '.join(NAMES)}.")
+    if name not in NAMES:
+        raise ArgumentError(f"backend '{name}'{closest(name, NAMES)}; wanted one of {', '.join(NAMES)}.")
 
     if arch:
         from .cuda import CudaTarget

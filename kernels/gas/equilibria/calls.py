@@ -41,22 +41,23 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
         "came; wanted two of T, p, rho, h, e, s, and X or Y.",
     )
 
-    # What is held, in the state that came
+    # What is held, in the state that came. Where it is NaN, the status says why
+    how = dict(backend=backend, precision=precision, depth=4, explained=True)
     wanted = [name for name in (*names, "Y") if name not in state]
     start = dict(state)
     if wanted:
-        start |= call(mixture, wanted, state, backend, precision, depth=4)
+        start |= call(mixture, wanted, state, **how)
 
     made = ["Y_eq", "status_eq", "steps_eq"]
     made += ["T_eq"] if "T" not in names else []
     made += ["p_eq"] if "p" not in names else []
-    out = call(mixture, made, {name: start[name] for name in (*names, "Y")}, backend, precision, depth=4)
+    out = call(mixture, made, {name: start[name] for name in (*names, "Y")}, **how)
 
     # The state that follows; given numbers take the shape of the results
     end = {"Y": out["Y_eq"]}
     for name in ("T", "p"):
         end[name] = out[f"{name}_eq"] if f"{name}_eq" in out else (start[name] + 0.0 * out["status_eq"])[...]
-    more = call(mixture, ["X", "rho", "h"], end, backend, precision, depth=4)
+    more = call(mixture, ["X", "rho", "h"], end, **how)
 
     _warn(out["status_eq"])
     return {**end, **more, "status": out["status_eq"], "steps": out["steps_eq"]}
