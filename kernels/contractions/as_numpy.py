@@ -105,7 +105,7 @@ def _along(diagonals, axes, dimensions: int, other: Callable) -> Callable:
             if found.shape[one] != found.shape[another]:
                 raise ValueError("unequal extents")
             found = found.diagonal(0, one, another)
-        found.setflags(array.flags.writeable)
+        found.setflags(write=array.flags.writeable)
         return found if rises else found.transpose(axes)
 
     return view

@@ -286,7 +286,9 @@ def of_string(operands) -> Repeat | None:
 
 def find(key: tuple | None) -> Repeat | None:
     """The call with a signature."""
-    call = kept.calls.get(key) if key else None
+    if key is None:
+        return None
+    call = kept.calls.get(key)
     if call and call.quick:
         _remember(key, call)
     return call

@@ -206,7 +206,8 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
     }
     POINT_FN void part(const long j, const int n) const {
         const V before = FRESH ? V{} : load_part<V>(out + j, n);
-        store_part(out + j, after(before, [=](const Lie<P, APART> lie, const scalar *from) { return lie.part(from, j, n); }), n);
+        store_part(out + j,
+                   after(before, [=](const Lie<P, APART> lie, const scalar *from) { return lie.part(from, j, n); }), n);
     }
     POINT_FN void whole() const {
         long j = 0;
