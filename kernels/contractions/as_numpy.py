@@ -19,7 +19,7 @@ from ..engine.errors import ArgumentError, refuse
 from . import repeats
 from .call import contract
 from .einsum import read
-from .result_order import checked, turned
+from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
 NUMBERS = "biufc"  # kinds of types
@@ -82,22 +82,33 @@ def _moves(text: str) -> Callable | None:
         return functools.partial(np.einsum, text)  # CuPy's arrays take it to CuPy
     if not diagonals:
         return lambda array: array.transpose(axes)
-    return functools.partial(_diagonal, text, len(s.operands[0]), diagonals, axes)
+    return _along(diagonals, axes, len(s.operands[0]), functools.partial(np.einsum, text))
 
 
-def _diagonal(text: str, dimensions: int, diagonals, axes, array):
-    """The view along diagonals, which may be written if the array may. Raises ValueError for unequal extents."""
-    if type(array) is not np.ndarray or array.ndim != dimensions:
-        return np.einsum(text, array)
+def _along(diagonals, axes, dimensions: int, other: Callable) -> Callable:
+    """view(array) along diagonals, which may be written if the array may; of other kinds of arrays other(array).
 
-    view = array
-    for one, other in diagonals:
-        if view.shape[one] != view.shape[other]:
+    It raises ValueError for unequal extents.
+    """
+    (first, second), *more = diagonals
+    rises = axes == tuple(range(len(axes)))
+    kind = np.ndarray
+
+    def view(array):
+        shape = array.shape
+        if type(array) is not kind or len(shape) != dimensions:
+            return other(array)
+        if shape[first] != shape[second]:
             raise ValueError("unequal extents")
-        view = view.diagonal(0, one, other)
-    if array.flags.writeable:
-        view.setflags(True)
-    return turned(view, axes)
+        found = array.diagonal(0, first, second)
+        for one, another in more:
+            if found.shape[one] != found.shape[another]:
+                raise ValueError("unequal extents")
+            found = found.diagonal(0, one, another)
+        found.setflags(write=array.flags.writeable)
+        return found if rises else found.transpose(axes)
+
+    return view
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

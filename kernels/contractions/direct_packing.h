@@ -53,8 +53,8 @@ typedef long long Bytes32 __attribute__((vector_size(32)));
 
 template <class V> POINT_FN void stream(SCALAR *to, V x) {
 #if defined(__clang__)
-    return __builtin_nontemporal_store(x, (V *)to);
-#endif
+    __builtin_nontemporal_store(x, (V *)to);
+#else
 #if PACK_BYTES == 64
     if constexpr (sizeof(V) == 64) return __builtin_ia32_movntdq512((Bytes64 *)to, (Bytes64)x);
 #endif
@@ -62,6 +62,7 @@ template <class V> POINT_FN void stream(SCALAR *to, V x) {
     if constexpr (sizeof(V) == 32) return __builtin_ia32_movntdq256((Bytes32 *)to, (Bytes32)x);
 #endif
     memcpy(to, &x, sizeof(V));
+#endif
 }
 POINT_FN void end_of_streams() {
 #ifdef __SSE2__

@@ -480,7 +480,8 @@ template <int Q, int N, int L> static void mirror(const scalar *from, scalar *to
                 memcpy(to + (i * N + j) * L, from + (i > j ? i * N + j : j * N + i) * L, L * sizeof(scalar));
 }
 
-// work(first, last, scratch) of thread `me` of `all`, for its part of `count`. Returns 0, or 1 where there is no memory.
+// work(first, last, scratch) of thread `me` of `all`, for its part of `count`. Returns 0, or 1 where there is no
+// memory.
 template <long SCRATCH, class Work>
 static __attribute__((noinline)) int part_of_batch(long count, long me, long all, const Work &work) {
     const long first = count * me / all, last = count * (me + 1) / all;

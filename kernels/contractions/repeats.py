@@ -121,13 +121,16 @@ class Repeat:
     @functools.cached_property
     def _makers(self) -> list:
         """A function for each new array. Where small ones begin in a cache line does not count."""
-        backend, found = self.plan.backend, []
+        found = []
         for _, shape, _ in self.new:
-            found.append(functools.partial(np.empty if self._is_small(shape) else backend.empty, shape, self.dtype))
+            found.append(functools.partial(self._maker(shape), shape, self.dtype))
         return found
 
-    def _is_small(self, shape) -> bool:
-        return self.plan.backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
+    def _maker(self, shape):
+        """make(shape, dtype)"""
+        backend = self.plan.backend
+        small = backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
+        return np.empty if small else backend.empty
 
     @functools.cached_property
     def _only_new(self) -> bool:
@@ -182,7 +185,7 @@ class Repeat:
         launch, told, keep = call
         (_, shape, axes), dtype, plain = self.new[0], self.dtype, np.ndarray
         rises = axes == tuple(range(len(axes)))
-        make = np.empty if self._is_small(shape) else self.plan.backend.empty
+        make = self._maker(shape)
 
         def of_one(_, a, keep=keep):
             out = make(shape, dtype)
@@ -207,19 +210,26 @@ class Repeat:
     def _looked_at(self, call, run):
         """quick(string, arrays) with a result that is given, the last one; or of a launch `run` that is no kernel."""
         look, told, keep = call
-        count, plain = len(self.given), {np.ndarray}
-        make = self._makers[0] if run and self._is_plain else None
+        count, plain, kinds = len(self.given), np.ndarray, {np.ndarray}
 
         def of_all(_, *arrays, keep=keep):
-            if len(arrays) != count or {*map(type, arrays)} != plain or look(told, *map(id, arrays)):
+            if len(arrays) != count or {*map(type, arrays)} != kinds or look(told, *map(id, arrays)):
                 return None
-            if make is None:
-                return self._values(arrays, run) if run else arrays[-1]
-            out = make()
-            run((*arrays, out))
+            return self._values(arrays, run) if run else arrays[-1]
+
+        if run is None or not self._is_plain or count != 2:
+            return of_all
+        (_, shape, _), dtype = self.new[0], self.dtype
+        make = self._maker(shape)
+
+        def of_two(_, a, b, keep=keep):
+            if not type(a) is type(b) is plain or look(told, id(a), id(b)):
+                return None
+            out = make(shape, dtype)
+            run((a, b, out))
             return out
 
-        return of_all
+        return of_two
 
 
 class Kept:
@@ -276,7 +286,9 @@ def of_string(operands) -> Repeat | None:
 
 def find(key: tuple | None) -> Repeat | None:
     """The call with a signature."""
-    call = kept.calls.get(key) if key else None
+    if key is None:
+        return None
+    call = kept.calls.get(key)
     if call and call.quick:
         _remember(key, call)
     return call

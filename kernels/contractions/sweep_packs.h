@@ -16,7 +16,7 @@
 typedef Pack<W> V;
 enum Kind { STAYS, LIES };
 constexpr int OUT = FACTORS; // the output's place among the arrays
-constexpr int LINE = 64 / sizeof(scalar), UNITS = 4;
+constexpr int LINE = 64 / sizeof(scalar), UNITS = 4, MOST_HELD = 4;
 
 // How a factor lies along a run, whose turns have P numbers
 template <int P, bool APART> struct Lie {
@@ -206,7 +206,8 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
     }
     POINT_FN void part(const long j, const int n) const {
         const V before = FRESH ? V{} : load_part<V>(out + j, n);
-        store_part(out + j, after(before, [=](const Lie<P, APART> lie, const scalar *from) { return lie.part(from, j, n); }), n);
+        store_part(out + j,
+                   after(before, [=](const Lie<P, APART> lie, const scalar *from) { return lie.part(from, j, n); }), n);
     }
     POINT_FN void whole() const {
         long j = 0;
@@ -215,6 +216,46 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
         if (j < run) part(j, int(run - j));
     }
 };
+
+// Short runs: their sums, PACKS of them, stay in registers. Rounding is that of Added
+template <int ALONG, int PACKS> static void hold_runs(const Arguments &a, Place at, const bool fresh) {
+    const int last = int(a.extent[a.loops - 1]) - (PACKS - 1) * W;
+    const auto load = [=](const scalar *from, const int v) {
+        return v + 1 < PACKS ? fetch<V, W, 1>(from + v * W) : load_part<V>(from + v * W, last);
+    };
+    const auto product = [&](const int v) {
+        V found = load(at.x[0], v);
+        UNROLL
+        for (int f = 1; f < ALONG; ++f) found *= load(at.x[f], v);
+        return found;
+    };
+
+    V sums[PACKS];
+    scalar weight = at.template weight<ALONG>(a);
+    UNROLL
+    for (int v = 0; v < PACKS; ++v) {
+        if (fresh) sums[v] = product(v) * weight;
+        else {
+            sums[v] = load(at.out, v);
+            sums[v] += product(v) * weight;
+        }
+    }
+    for (long r = 1; r < a.extent[a.row]; ++r) {
+        at.move(a, a.row, 1);
+        weight = at.template weight<ALONG>(a);
+        UNROLL
+        for (int v = 0; v < PACKS; ++v) sums[v] += product(v) * weight;
+    }
+    UNROLL
+    for (int v = 0; v + 1 < PACKS; ++v) leave<W>(at.out + v * W, sums[v]);
+    store_part(at.out + (PACKS - 1) * W, sums[PACKS - 1], last);
+}
+template <int ALONG, int PACKS = MOST_HELD> static void hold(const Arguments &a, const Place &at, const bool fresh) {
+    if constexpr (PACKS > 0) {
+        if (a.extent[a.loops - 1] <= (PACKS - 1) * W) return hold<ALONG, PACKS - 1>(a, at, fresh);
+        hold_runs<ALONG, PACKS>(a, at, fresh);
+    }
+}
 
 template <int ALONG, int P, bool APART, int RUNS>
 static void add_runs(const Arguments &a, const Place &first, const bool fresh) {
@@ -239,11 +280,17 @@ static void add_turns(const Arguments &a, const Place &at, const bool fresh, lon
     if constexpr (RUNS > 1) add_turns<ALONG, P, APART, 1>(a, at, fresh, r);
 }
 
+static bool is_held(const Arguments &a) {
+    const int run = a.loops - 1;
+    return a.row + 1 == run && a.step[OUT * LOOPS + a.row] == 0 && a.extent[run] <= MOST_HELD * W;
+}
+
 // ---- all loops
 template <int ALONG, int P, bool APART> static void sweep(const Arguments &a, const Place &begin) {
     each_turn(a, begin, 0, a.row, !a.adds, [&](const Place &at, const bool fresh) {
         if (a.kind == STAYS && P == 2) Summed<ALONG, P, APART>{a}.all_pairs(at, fresh);
         else if (a.kind == STAYS) Summed<ALONG, P, APART>{a}.all(at, fresh);
+        else if (!APART && is_held(a)) hold<ALONG>(a, at, fresh);
         else if (a.together > 1) add_turns<ALONG, P, APART, TOGETHER>(a, at, fresh, 0);
         else add_turns<ALONG, P, APART, 1>(a, at, fresh, 0);
     });

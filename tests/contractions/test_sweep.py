@@ -160,6 +160,8 @@ def test_a_number_and_what_was_there(cpu, text, einsum, number):
     {
         "o[e] = a[e i]": ("ei", "e"),
         "o[e] = a[i e] b[i]": ("ie", "i", "e"),
+        "o[e] = a[i e] b[i e]": ("ie", "ie", "e"),
+        "o[e] = a[i e] b[i e] c[i]": ("ie", "ie", "i", "e"),
         "o[e j] = a[e i j]": ("eij", "ej"),
         "o[j e] = a[i j e]": ("ije", "je"),
         "o[e] = a[e i] b[e i]": ("ei", "ei", "e"),
@@ -179,11 +181,11 @@ def test_an_entry_has_the_same_bits_in_any_batch(cpu, text, rows):
             np.ascontiguousarray(a[tuple(slice(n if i == "e" else None) for i in own)]) for a, own in zip(factors, rows)
         ]
         out = np.full([n if i == "e" else sizes[i] for i in rows[-1]], np.nan)
-        plan.bind({**dict(zip("ab", cut)), "o": out})()
+        plan.bind({**dict(zip("abc", cut)), "o": out})()
         return out
 
     whole, place = found(most), rows[-1].index("e")
-    for n in (1, 2, 9, 250):
+    for n in (1, 2, 9, 31, 250):
         assert np.array_equal(found(n), np.take(whole, range(n), place)), n
 
 

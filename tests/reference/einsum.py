@@ -22,6 +22,7 @@ class Call:
     operands: list
     listed: tuple | None  # the same as arrays and lists of indices; None: the string is used
     with_out: bool
+    order: str  # of the result in memory
 
     @property
     def given(self):
@@ -62,6 +63,8 @@ def random_call(rng) -> Call:
         if kinds == "mixed":
             dtype = str(rng.choice(["float64", "float32", "complex128", "complex64", "int16", "float16"]))
         operands.append(_array(rng, shape, dtype))
+        if not shape and rng.random() < 0.3:
+            operands[-1] = operands[-1].item()  # a number of Python's
 
     dots = "..." if any("..." in part for part in parts) else ""
     kept = [letter for letter in rng.permutation(sorted(used)) if rng.random() < 0.5] if used else []
@@ -70,7 +73,7 @@ def random_call(rng) -> Call:
     if rng.random() < 0.8 or not text.strip(","):
         text += "->" + "".join(kept[:at]) + dots + "".join(kept[at:])
     listed = _listed(text, operands) if rng.random() < 0.25 else None
-    return Call(text, operands, listed, bool(rng.random() < 0.3))
+    return Call(text, operands, listed, bool(rng.random() < 0.3), str(rng.choice(list("KKKCFA"))))
 
 
 def _array(rng, shape, dtype):
@@ -139,15 +142,21 @@ def _listed(text: str, operands):
 
 
 def _wider(array):
-    return np.asarray(array).astype(WIDER[array.dtype.kind])
+    array = np.asarray(array)
+    return array.astype(WIDER[array.dtype.kind])
+
+
+def type_of(call: Call) -> np.dtype:
+    """NumPy's type of the result. Python's numbers take the arrays' type."""
+    return np.result_type(*(getattr(a, "dtype", a) for a in call.operands)).newbyteorder("=")
 
 
 def expected(call: Call):
     """(values in a wider type, sum of the terms' sizes, NumPy's type of the result, length of the sum)."""
-    dtype = np.result_type(*(a.dtype for a in call.operands)).newbyteorder("=")
+    dtype = type_of(call)
     value = np.einsum(call.text, *map(_wider, call.operands))
     size = np.einsum(call.text, *(abs(_wider(a)) for a in call.operands))
-    terms = np.einsum(call.text, *(np.ones(a.shape) for a in call.operands))
+    terms = np.einsum(call.text, *(np.ones(np.shape(a)) for a in call.operands))
     return value, size, dtype, float(np.max(terms, initial=1.0))
 
 
@@ -168,12 +177,30 @@ def close(found, value, size, dtype, terms, factors: int) -> bool:
 
 def fits(call: Call) -> bool:
     """Whether whole numbers stay in NumPy's type of the result."""
-    dtype = np.result_type(*(a.dtype for a in call.operands))
+    dtype = type_of(call)
     if dtype.kind not in "iu":
         return True
     value = np.asarray(np.einsum(call.text, *map(_wider, call.operands)))
     limits = np.iinfo(dtype)
     return bool(np.all((value >= limits.min) & (value <= limits.max)))
+
+
+def with_a_nan(call: Call, rng):
+    """(the call with a NaN in one number of an operand, which numbers of the result it may reach); None if no operand
+    can have it."""
+    able = [k for k, a in enumerate(call.operands) if np.size(a) and np.shape(a) and a.dtype.kind in "fc"]
+    if not able or call.listed:
+        return None
+    k = int(rng.choice(able))
+    place = tuple(int(rng.integers(n)) for n in call.operands[k].shape)
+
+    changed = np.array(call.operands[k], order="K")
+    changed[place] = np.nan
+    alone = [np.ones(np.shape(a)) for a in call.operands]
+    alone[k] = np.zeros(changed.shape)
+    alone[k][place] = 1
+    operands = [changed if j == k else a for j, a in enumerate(call.operands)]
+    return dataclasses.replace(call, operands=operands), np.einsum(call.text, *alone) != 0
 
 
 def check_random(contract, backend, seed: int, count: int) -> int:
@@ -185,17 +212,28 @@ def check_random(contract, backend, seed: int, count: int) -> int:
         if not fits(call):
             continue
         value, size, dtype, terms = expected(call)
-        options = {"backend": backend} if backend.memory == "host" else {"backend": backend, "quick": True}
+        options = {"backend": backend, "order": call.order}
+        if backend.memory == "device":
+            options["quick"] = True
         if call.with_out:
             out = room(rng, np.shape(value), dtype)
             options["out"] = out if backend.memory == "host" else backend.from_host(out, dtype)
 
+        def values(call, options=options):
+            return np.array(backend.to_host(contract(*call.given, **options)))
+
+        told = seed, call.text, [(np.shape(a), getattr(a, "strides", a), type(a)) for a in call.operands]
         for _ in range(2):
             if call.with_out and dtype.kind in "fc":
                 options["out"][...] = np.nan
-            found = np.asarray(backend.to_host(contract(*call.given, **options)))
+            found = values(call)
             native = found.astype(found.dtype.newbyteorder("="))
-            told = seed, call.text, [(a.shape, a.dtype, a.strides, type(a)) for a in call.operands]
             assert close(native, value, size, dtype, terms, len(call.operands)), told
+
+        spoiled = with_a_nan(call, rng)
+        if spoiled:
+            other, reached = spoiled
+            apart = values(other)[~reached]
+            assert np.array_equal(np.isnan(apart), np.isnan(found[~reached])), ("NaN", *told)
         done += 1
     return done

@@ -226,7 +226,7 @@ def test_constants_that_are_absent_are_not_suspect(tmp_path):
         "- {name: N2, composition: {N: 2}, thermo: {model: constant-cp, cp0: 29.1 kJ/kmol/K}}\n"
     )
     species = read_cantera_yaml(tmp_path / "n2.yaml", models=("ideal-gas",))[0]
-    assert np.isnan(species.omega).all() and info.constant_checks(species) == []
+    assert np.isnan(species.omega).all() and mixture_checks.constant_checks(species) == []
 
 
 @pytest.mark.filterwarnings("ignore:species data")

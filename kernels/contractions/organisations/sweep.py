@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...engine.backend import cpu
 from ...engine.backend.base import Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
@@ -29,6 +30,7 @@ SHORT = 4096  # bytes of a run: shorter ones that follow each other are added on
 SHARED = 1 << 15  # numbers that are worth a second thread
 CALL = 2e-7  # seconds
 RUN = {STAYS: 4e-9, LIES: 8e-9}  # seconds of a run by its kind, beside its numbers
+HELD, MOST_HELD = 1e-9, 4  # seconds of a run whose sums stay in registers, vectors of such a run
 NUMBER = 1.6e-9  # seconds of a number of a run whose factors lie apart
 
 
@@ -202,7 +204,7 @@ class Sweeps(OnHost):
         written = size * math.prod(loop.extent for loop in s.every if loop.step[OUT])
         held, past = _held(s, size), _past(s, stated, size)
         moved = held - written if past else held + written
-        runs = s.runs / _together(s, size) * RUN[s.kind]
+        runs = s.runs * (HELD if _is_held(s, size) else RUN[s.kind] / _together(s, size))
         apart = turns(s.every) * NUMBER if s.apart else 0.0
         memory = moved / library_costs.pace("packs", p.dtype, held)
         if past:
@@ -308,6 +310,13 @@ def _parts(s: Sweep, threads: int, size: int) -> int:
 def _split(s: Sweep) -> int:
     """Place of the loop that threads share: the first one with outputs of its own; 0 if there is none."""
     return next((place for place, loop in enumerate(s.loops) if loop.step[OUT]), 0)
+
+
+def _is_held(s: Sweep, size: int) -> bool:
+    """Whether the sums of runs stay in registers: those of a short output."""
+    run, row = s.loops[-1], s.loops[s.row]
+    short = run.extent * size <= MOST_HELD * cpu.vector_bytes(cpu.target())
+    return s.kind == LIES and short and not s.apart and s.row + 2 == len(s.loops) and not row.step[OUT]
 
 
 def _together(s: Sweep, size: int) -> int:

@@ -1,10 +1,11 @@
-// A call of a kernel that comes again with arrays of NumPy's: whether they are as they were, and the launch. Python asks
-// an array for its type, extents, steps and address one by one, which takes longer than a small kernel.
+// A call of a kernel that comes again with arrays of NumPy's: whether they are as they were, and the launch. Python
+// asks an array for its type, extents, steps and address one by one, which takes longer than a small kernel.
 #pragma once
 #include <stdint.h>
 #include <string.h>
 
-// NumPy's array object as its binary interface has it (numpy/ndarraytypes.h, PyArrayObject_fields), behind Python's head
+// NumPy's array object as its binary interface has it (numpy/ndarraytypes.h, PyArrayObject_fields), behind Python's
+// head
 struct Array {
     char *data;
     int dimensions;
@@ -15,8 +16,8 @@ struct Array {
 };
 constexpr int WRITEABLE = 0x0400, LINE = 64, MOST = 4, MOST_BYTES = 4096; // of a record
 
-// What a call knows, one number after the other: bytes of Python's head, kernel (0: none), record, its bytes, items, how
-// many arrays; then of each array Known, its extents and its steps.
+// What a call knows, one number after the other: bytes of Python's head, kernel (0: none), record, its bytes, items,
+// how many arrays; then of each array Known, its extents and its steps.
 struct Known {
     intptr_t place; // of its address in the record
     intptr_t dtype;
