@@ -461,8 +461,8 @@ def flash(data, T, p, z, seed=0, extra=2, **o):
             _try(fluid, s, z, W, chosen[i], None if j < 0 else chosen[j])
 
     for turn in range(ROUNDS):
-        # Phases below the plane of the state
-        d = np.log(np.maximum(s.x, TINY)) + fluid.ln_phi(s.x)
+        # Phases below the plane of the state: of each species in the phase that has more of it
+        d = np.where(s.x > s.y, np.log(s.x) + fluid.ln_phi(s.x), np.log(s.y) + fluid.ln_phi(s.y))
         at = np.flatnonzero(s.tm < BELOW)
         s.third = np.zeros(n)
         if not at.size:

@@ -23,7 +23,9 @@ constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix 
 constexpr double WILSON = 5.373;  // phase_wilson over 1 + omega
 constexpr double NEAR_DEW = 1.5;  // volume, in units of the critical, from which on a feed has no lighter phase beside it
 constexpr double DENSE_GAS = 3.0; // and up to which it is a dense gas
-constexpr double GAS = 8.0;       // and above which it is a thin one
+constexpr double GAS = 6.0;       // and above which it is a thin one
+constexpr double REAL = 0.9;      // p V/(RT) above which a gas is nearly ideal, far from its critical point
+constexpr double UNSATURATED = -4.5; // ln of the ratio of fugacities of the heaviest species below which none condenses
 constexpr double DENSE = 0.5;     // and below which it is a liquid far from its critical point
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
@@ -355,8 +357,9 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
     auto is_heavy = !nowhere<R>();
     FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
-    const auto is_near_dew = feed.V > NEAR_DEW * critical, may_condense = !is_dense && feed.V < GAS * critical;
-    const auto always = is_near_dew && feed.V < DENSE_GAS * critical;
+    const auto is_near_dew = feed.V > NEAR_DEW * critical, is_dense_gas = feed.V < DENSE_GAS * critical;
+    const auto is_real = feed.p * feed.V < REAL * feed.at.RT && feed.V < GAS * critical;
+    const auto may_condense = another.heaviest > UNSATURATED && !is_dense && (is_dense_gas || is_real);
     R start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 
     // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
@@ -395,7 +398,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
             conclude_trial(ended, start, is_liquid, trial, v);
             start = select(ended, R(start + 1.0), start);
             const auto is_half_way = start > HALF_WAY - 0.5 && start < HALF_WAY + 0.5;
-            const auto is_new = may_condense && !v.unstable && (always || trial.itself);
+            const auto is_new = may_condense && !v.unstable && ((is_near_dew && is_dense_gas) || trial.itself);
             start = select(ended && is_half_way && !is_new, R(start + 1.0), start);
             const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
             start = select(ended && is_done, R(start + 1.0), start);
