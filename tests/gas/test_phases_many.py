@@ -71,9 +71,9 @@ QUICK = ["light-rkpr", "water-mapped", "noble-mapped", "alkanes-srk", "twenty-pr
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.quick(name=QUICK)
 def test_the_split_of_the_lowest_gibbs_energy(name):
-    """At T and p: the Gibbs energy of the state is no higher than that of the oracle's where no third phase is below its
-    plane, and the number of phases is the same but near critical points. Where three phases are stable two are kept,
-    the lowest pair at nineteen points of twenty."""
+    """At T and p: where no third phase is below its plane the Gibbs energy of the state is no higher than the oracle's,
+    and the number of phases is the same but near critical points. Where three phases are stable two are kept, the
+    lowest pair at nineteen points of twenty."""
     mix, T, p, X, wanted, fluid = states(name)
     q = mix.properties("phases_status beta Y_l Y_v", T=T, p=p, X=X)
     status = q["phases_status"]
@@ -151,6 +151,7 @@ def test_states_that_were_missed(equation):
         q = mix.properties("phases_status beta Y_l Y_v", T=at[0], p=at[1], X=X)
         assert q["phases_status"] == 1, names
 
-        wanted, fluid = oracle.flash(mix.species, *at, X, equation=equation), oracle.Fluid(mix.species, *at, equation=equation)
+        wanted = oracle.flash(mix.species, *at, X, equation=equation)
+        fluid = oracle.Fluid(mix.species, *at, equation=equation)
         g = oracle.gibbs(fluid, q["beta"], moles(mix, q["Y_l"]), moles(mix, q["Y_v"]))
         assert abs(g - wanted.g) < LOWER, names
