@@ -23,17 +23,16 @@ PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPha
     return plane;
 }
 
-// Phases that may lie below the plane of a split: a vapour beside two liquids; then liquids of a species, those with the
-// largest ratio of its fugacity to that of its own liquid first
+// Phases that may lie below the plane of a split: a vapour beside two liquids; then liquids of a species, those with
+// the largest ratio of its fugacity to that of its own liquid first
 template <class M, class R> struct Candidates {
-    MaskOf<R> is_vapour;  // the one whose turn it is
-    R own[M::NS], most;   // ln of the ratios; that of the liquid whose turn it is
-    R d[M::NS];           // of the vapour: ln of the fugacities over p
+    MaskOf<R> is_vapour; // the one whose turn it is
+    R own[M::NS], most;  // ln of the ratios; that of the liquid whose turn it is
+    R d[M::NS];          // of the vapour: ln of the fugacities over p
 };
 
 // The next liquid, for the points of `where`: those that have one
-template <class M, class R>
-POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
+template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
     R most = R(BARRED);
     FOR_SPECIES (k, M::NS) {
         const auto next = o.own[k] < o.most && o.own[k] > most;
@@ -90,7 +89,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     return o.is_vapour || find_next(m, some && !o.is_vapour, o);
 }
 
-// Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the feed.
+// Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the
+// feed.
 template <class M, class R>
 PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, const R lean, Feed<M, R> &feed,
                               Trial<M, R> &trial) {
