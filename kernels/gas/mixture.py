@@ -492,7 +492,8 @@ class Mixture:
         return saturation.bubble_p(self, T, X)
 
     def dew_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
-        """Pressure [Pa] at which a gas of composition X begins to condense at the temperatures T [K]. As bubble_T."""
+        """Pressure [Pa] at which a gas of composition X begins to condense at the temperatures T [K]. As bubble_T. NaN
+        below 1e-7 Pa, too, where double precision ends."""
         return saturation.dew_p(self, T, X)
 
     def envelope(self, X: Composition | None = None, points: int = 100) -> Arrays:

@@ -41,6 +41,20 @@ def test_boundaries_against_substitution(names, X):
     np.testing.assert_allclose(mix.dew_p(T_dew, X), p, rtol=1e-6)
 
 
+@pytest.mark.parametrize("equation", ["pr", "mapped"])
+@pytest.mark.quick(equation="pr")
+def test_dew_points_of_cold_gases(equation):
+    """A gas of half nitrogen condenses dodecane where its partial pressure is the fugacity of the liquid by itself,
+    5e-7 to 1e-3 Pa: 1e-6, by the liquid's pressure of 1 Pa. Below 1e-7 Pa there is none."""
+    mix = Mixture.from_names("N2 NC12H26", phases="equilibrium", equation=equation)
+    T = np.array([182.0, 190.0, 200.0, 210.0])
+    pure = np.array([np.full(4, 1e-30), np.ones(4)])
+    wanted = 2 * np.exp(oracle.ln_phi(mix.species, T, np.ones(4), pure, equation=equation)[1].astype(float))
+
+    np.testing.assert_allclose(mix.dew_p(T, [0.5, 0.5]), wanted, rtol=1e-6)
+    assert 5e-7 < wanted.min() < 1e-5 and np.isnan(mix.dew_p(140.0, [0.5, 0.5]))
+
+
 def test_shapes_and_what_is_none():
     mix, X = mixture(ALKANES), np.ones(4)
     assert mix.bubble_T(1e6, X).shape == () and mix.dew_T([[1e5], [1e6]], X).shape == (2, 1)

@@ -250,37 +250,30 @@ def _fractions(w):
     return w / w.sum(0)
 
 
-def trials(fluid, z, d, w0, steps=NEWTONS):
-    """Stationary points of the tangent-plane distance of plane d from w0 (starts, ns, points): W and tm. Starts from the
-    fourth on are to be liquids: they have the smallest root at first."""
+def trials(fluid, z, d, w0):
+    """Stationary points of the tangent-plane distance of plane d from w0 (starts, ns, points): W and tm. Starts from
+    the fourth on are to be liquids: they have the smallest root at first."""
     many, ns, n = w0.shape
-    is_liquid = np.repeat(np.arange(many) > 2, n)
-    index = np.tile(np.arange(n), many)
+    index, is_liquid = np.tile(np.arange(n), many), np.repeat(np.arange(many) > 2, n)
     ln_W = np.log(w0).transpose(1, 0, 2).reshape(ns, -1)
-    W, tm = np.array(ln_W), np.zeros(index.size)
+    way = SimpleNamespace(last=ln_W.copy(), trust=np.ones(index.size), least=np.full(index.size, np.inf))
+    found, tm = ln_W.copy(), np.zeros(index.size)
 
-    open_ = np.arange(index.size)
-    trust = np.ones(index.size)
-    before = np.full(index.size, np.inf)
-    kept = ln_W.copy()
-    for step in range(SUBSTITUTIONS + steps):
-        some, at = fluid.take(index[open_]), index[open_]
-        here = ln_W[:, open_]
+    go_on = np.arange(index.size)
+    for step in range(SUBSTITUTIONS + NEWTONS):
+        some, at, here = fluid.take(index[go_on]), index[go_on], ln_W[:, go_on]
         amounts = np.exp(np.minimum(here, 200))
-        total = amounts.sum(0)
-        w = np.maximum(amounts / total, TINY)
-        dense = is_liquid[open_] & (step < DENSE_STEPS)
+        w = np.maximum(amounts / amounts.sum(0), TINY)
+        dense = is_liquid[go_on] & (step < DENSE_STEPS)
         ln_phi, root = some.phase(w, dense)
         r = here + ln_phi - d[:, at]
         now = 1 + (amounts * (r - 1)).sum(0)
-        size = (np.sqrt(amounts) * np.abs(r)).max(0)
-        near = np.abs(w - z[:, at]).sum(0)
-        ended = ~dense & ((size < STATIONARY) | ((near < APART) & (np.abs(now) < 1e-8))) | ~np.isfinite(now)
-        W[:, open_], tm[open_] = here, np.where(np.isfinite(now), now, 0.0)
+        found[:, go_on], tm[go_on] = here, np.where(np.isfinite(now), now, 0.0)
 
         if step < SUBSTITUTIONS:
             change = -r
         else:
+<<<<<<< HEAD
             worse = now > before[open_] + 1e-13
             S = np.sqrt(amounts)
             phi = some.curvature(w, root) / total[:, None, None]
@@ -301,10 +294,36 @@ def trials(fluid, z, d, w0, steps=NEWTONS):
         ln_W[:, open_] = here + np.clip(change, -20, 20)
         open_ = open_[~ended]
         if not open_.size:
+=======
+            change = _downhill(some, way, go_on, here, amounts, w, root, r, now)
+        ln_W[:, go_on] = here + np.clip(change, -20, 20)
+
+        # Stationary, or the feed itself
+        stationary = (np.sqrt(amounts) * np.abs(r)).max(0) < STATIONARY
+        itself = (np.abs(w - z[:, at]).sum(0) < APART) & (np.abs(now) < 1e-8)
+        go_on = go_on[~((~dense & (stationary | itself)) | ~np.isfinite(now))]
+        if not go_on.size:
+>>>>>>> flash
             break
 
-    W = np.exp(np.minimum(W, 200)).reshape(ns, many, n).transpose(1, 0, 2)
+    W = np.exp(np.minimum(found, 200)).reshape(ns, many, n).transpose(1, 0, 2)
     return W, tm.reshape(many, n)
+
+
+def _downhill(fluid, way, points, here, amounts, w, root, r, tm):
+    """Steps in ln W by Newton's method, within a region of trust; most of the way back where tm has grown."""
+    worse = tm > way.least[points] + 1e-13
+    trust = np.where(worse, way.trust[points] / 4, np.minimum(1.0, 2 * way.trust[points]))
+    S, phi = np.sqrt(amounts), fluid.curvature(w, root) / amounts.sum(0)[:, None, None]
+    newton = -_newton(np.eye(len(S)) + S.T[:, :, None] * phi * S.T[:, None, :], S, phi, r)
+    newton = newton * np.minimum(1, 3 * trust / np.maximum(np.abs(newton).max(0), 1e-300))
+
+    back = worse & (trust > 1e-3)
+    change = np.where(back, -0.7 * (here - way.last[:, points]), newton)
+    way.last[:, points] = np.where(back, way.last[:, points], here)
+    way.least[points] = np.where(worse, way.least[points], tm)
+    way.trust[points] = trust
+    return change
 
 
 def _newton(H, S, phi, r):
@@ -447,15 +466,16 @@ def lowest(W, tm, z, many=LOWEST):
 def flash(data, T, p, z, seed=0, extra=2, **o):
     """The state of the lowest Gibbs energy found at T, p of feeds z (ns, n): g, g_one (as one phase), two (bool), beta,
     x, y; tm, the least distance of a phase below the feed's plane; third, that below the plane of the state: a third
-    phase would lower its Gibbs energy."""
+    phase would lower its Gibbs energy. extra: random trials."""
     z = _fractions(np.asarray(z, float))
     T, p, _ = np.broadcast_arrays(T, p, z[0])
     fluid, random = Fluid(data, T, p, **o), np.random.default_rng(seed)
-    ns, n = z.shape
+    n = z.shape[1]
     d = np.log(z) + fluid.ln_phi(z)
     s = SimpleNamespace(g=(z * d).sum(0), beta=np.zeros(n), x=z.copy(), y=z.copy(), two=np.zeros(n, bool))
-    s.g_one = s.g.copy()
+    s.g_one, s.third = s.g.copy(), np.zeros(n)
 
+    # From each of the lowest trials, and from pairs of them
     W, tm = trials(fluid, z, d, starts(fluid, z, d, random, extra))
     s.tm = tm.min(0)
     chosen = lowest(W, tm, z)
@@ -463,13 +483,16 @@ def flash(data, T, p, z, seed=0, extra=2, **o):
         for j in range(-1, i):
             _try(fluid, s, z, W, chosen[i], None if j < 0 else chosen[j])
 
-    for turn in range(ROUNDS):
-        # Phases below the plane of the state
-        d = np.log(np.maximum(s.x, TINY)) + fluid.ln_phi(s.x)
-        at = np.flatnonzero(s.tm < BELOW)
-        s.third = np.zeros(n)
-        if not at.size:
+    # From phases below the plane of the state
+    at = np.flatnonzero(s.tm < BELOW)
+    some, beside = fluid.take(at), _each(chosen, W)[:, :, at]
+    for turn in range(ROUNDS if at.size else 0):
+        W, tm = _below(some, s, at, beside, random, extra)
+        s.third[at] = np.minimum(tm.min(0), 0)
+        index = at[s.third[at] < BELOW]
+        if turn == ROUNDS - 1 or not index.size:
             break
+<<<<<<< HEAD
         some = fluid.take(at)
         begin = np.concatenate(
             [starts(some, s.x[:, at], d[:, at], random, extra), starts(some, s.y[:, at], d[:, at], random, 0)[:7]]
@@ -487,11 +510,24 @@ def flash(data, T, p, z, seed=0, extra=2, **o):
         index = at[open_]
         best = tm3[:, open_].argmin(0)
         w = W3[best, :, open_].T
+=======
+        before, lower = s.g.copy(), np.flatnonzero(s.third[at] < BELOW)
+        w = W[tm[:, lower].argmin(0), :, lower].T
+>>>>>>> flash
         for other in (s.x[:, index].copy(), s.y[:, index].copy(), None):
             _keep(s, index, split(fluid.take(index), z[:, index], w, other))
         if (s.g >= before - 1e-12).all():
             break
     return s
+
+
+def _below(fluid, s, at, beside, random, extra):
+    """Trials from the common plane of the states `at`: of each species that of the phase which has more of it."""
+    x, y = s.x[:, at], s.y[:, at]
+    d = np.where(x > y, np.log(x) + fluid.ln_phi(x), np.log(y) + fluid.ln_phi(y))
+    of_x, of_y = starts(fluid, x, d, random, extra), starts(fluid, y, d, random, 0)[:7]
+    begin = np.concatenate([of_x, of_y, np.maximum(beside, TINY)])
+    return trials(fluid, x, d, begin / begin.sum(1, keepdims=True))
 
 
 def _each(chosen, W):

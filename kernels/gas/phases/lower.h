@@ -5,7 +5,8 @@
 
 constexpr double DOMINANT = 0.5;    // share of a phase from which on a species is its main one
 constexpr double TOO_LITTLE = 1e-8; // of a species in the feed, to count
-constexpr double REPELLED = 0.25;   // ln of the activity coefficient of a species from which its liquid may split again
+// ln of the activity coefficient of a species from which its liquid may split again, of two species and of more
+constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.6;
 constexpr double NEARLY_VAPOUR = 0.7; // sum of fugacities over p from which two liquids may have a vapour
 constexpr double LOWER = 1e-8; // distance from the common tangent plane, or less Gibbs energy, that counts [RT a mole]
 
@@ -22,17 +23,16 @@ PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPha
     return plane;
 }
 
-// Phases that may lie below the plane of a split: a vapour beside two liquids; then liquids of a species, those with the
-// largest ratio of its fugacity to that of its own liquid first
+// Phases that may lie below the plane of a split: a vapour beside two liquids; then liquids of a species, those with
+// the largest ratio of its fugacity to that of its own liquid first
 template <class M, class R> struct Candidates {
-    MaskOf<R> is_vapour;  // the one whose turn it is
-    R own[M::NS], most;   // ln of the ratios; that of the liquid whose turn it is
-    R d[M::NS];           // of the vapour: ln of the fugacities over p
+    MaskOf<R> is_vapour; // the one whose turn it is
+    R own[M::NS], most;  // ln of the ratios; that of the liquid whose turn it is
+    R d[M::NS];          // of the vapour: ln of the fugacities over p
 };
 
 // The next liquid, for the points of `where`: those that have one
-template <class M, class R>
-POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
+template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
     R most = R(BARRED);
     FOR_SPECIES (k, M::NS) {
         const auto next = o.own[k] < o.most && o.own[k] > most;
@@ -48,9 +48,10 @@ POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> 
 template <class M, class R>
 POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
                                    Candidates<M, R> &o) {
-    R b_x = R(0.0), b_y = R(0.0);
+    R b_x = R(0.0), b_y = R(0.0), present = R(0.0);
     auto some = nowhere<R>();
     FOR_SPECIES (k, M::NS) {
+        present += select(feed.z[k] > TOO_LITTLE, R(1.0), R(0.0));
         b_x += s.x[k] * m.phase_b[k];
         b_y += s.y[k] * m.phase_b[k];
         some = some || (feed.z[k] > TOO_LITTLE && feed.at.T < m.phase_Tc[k]);
@@ -61,26 +62,35 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
 
     // The vapour of both, as an ideal gas: f_i/p
     const auto x_dense = s.V_x < m.phase_critical[0] * b_x, y_dense = s.V_y < m.phase_critical[0] * b_y;
-    R of_vapour = R(0.0), ln_K[M::NS];
+    R ln_x[M::NS], ln_y[M::NS], ln_K[M::NS];
     FOR_SPECIES (k, M::NS) {
-        o.d[k] = log(at_least(s.x[k], LEAST_AMOUNT)) + s.ln_phi[k];
-        of_vapour += exp(within(o.d[k], 300.0));
+        ln_y[k] = ln_x[k] = log(at_least(s.x[k], LEAST_AMOUNT));
+        o.d[k] = ln_x[k] + s.ln_phi[k];
     }
-    o.is_vapour = some && x_dense && y_dense && of_vapour > NEARLY_VAPOUR;
+    if (any_of(some && y_dense)) {
+        R of_vapour = R(0.0);
+        FOR_SPECIES (k, M::NS) {
+            of_vapour += exp(within(o.d[k], 300.0));
+            ln_y[k] = log(at_least(s.y[k], LEAST_AMOUNT));
+        }
+        o.is_vapour = some && x_dense && y_dense && of_vapour > NEARLY_VAPOUR;
+    }
 
     // The liquid of a species
+    const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
         const auto in_x = x_dense && s.x[k] > DOMINANT, in_y = y_dense && s.y[k] > DOMINANT;
-        const R share = select(in_x, s.x[k], s.y[k]), by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
-        const auto is_other = !(in_x || in_y) || by_itself - log(at_least(share, LEAST_AMOUNT)) > REPELLED;
+        const R ln_share = select(in_x, ln_x[k], ln_y[k]), by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
+        const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled;
         o.own[k] = select(is_other && feed.at.T < m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
     o.most = R(-BARRED);
     return o.is_vapour || find_next(m, some && !o.is_vapour, o);
 }
 
-// Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the feed.
+// Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the
+// feed.
 template <class M, class R>
 PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, const R lean, Feed<M, R> &feed,
                               Trial<M, R> &trial) {

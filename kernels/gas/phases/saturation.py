@@ -21,7 +21,10 @@ DENSE_SCAN = 40  # states more at higher pressures, where a light gas dissolves 
 BISECTIONS = 60
 JUMP = 1e-3  # relative difference of density at which a pure species boils; less is a fluid above its critical point
 BOILS = 1.0  # of ln rho between two states of a scan; a fluid 0.5 % above its critical point changes by 0.8
-LOWEST_P = 1e-4  # Pa; where a scan of p begins
+# Pa; where a scan of p begins: at 1e-9 Pa the liquid's root of a cubic, p (v - b)/(RT) of some 1e-16, is lost beside 1
+LOWEST_P = 1e-7
+THIN_P = 1e-4  # Pa; up to which there are further states:
+THIN_SCAN = 60
 MIDDLE_P = 8.0  # of the largest pc; where it ends, and that of dense states begins
 HIGHEST_P = 2e8  # Pa
 TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
@@ -71,7 +74,8 @@ class Line:
         if self.along == "p":
             middle = MIDDLE_P * np.where(there, pc, 0.0).max(0)
             dense = np.geomspace(middle, np.maximum(middle, HIGHEST_P), DENSE_SCAN + 1)
-            return np.concatenate([np.geomspace(LOWEST_P, middle, SCAN), dense[1:]])
+            thin = np.broadcast_to(np.geomspace(LOWEST_P, THIN_P, THIN_SCAN + 1)[:-1, None], (THIN_SCAN, middle.size))
+            return np.concatenate([thin, np.geomspace(THIN_P, middle, SCAN), dense[1:]])
 
         coldest = TEMPERATURES[0] * np.where(there, Tc, np.inf).min(0)
         hottest = TEMPERATURES[1] * np.where(there, Tc, 0.0).max(0)

@@ -308,10 +308,10 @@ PHASE_PART void start_depleted(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 }
 
 // The two phases of an unstable feed, from the trials of its test. One start after the other, each for the points that
-// the starts before did not lead to 0 < beta < 1: the best trial; as much of it at its stationary point as there is; that
-// beside what is left of the feed;
-// the vapour-like and the liquid-like trial at their stationary points; both of these together; Wilson's K; trials that
-// are rich in one species, at their stationary points. The points of `ask` that were found.
+// the starts before did not lead to 0 < beta < 1: the best trial; as much of it at its stationary point as there is;
+// that beside what is left of the feed; the vapour-like and the liquid-like trial at their stationary points; both of
+// these together; Wilson's K; trials that are rich in one species, at their stationary points. The points of `ask` that
+// were found.
 template <class M, class R>
 PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict,
                                     TwoPhases<M, R> &s) {
@@ -349,9 +349,9 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
         FOR_SPECIES (k, NS) s.ln_K[k] = select(todo, ln_K[k], s.ln_K[k]);
         s.beta = select(todo, R(0.5), s.beta);
         s.rest = select(todo, R(0.5), s.rest);
-        const Effort effort = attempt == BEST          ? Effort{40, 2, 4}
+        const Effort effort = attempt == BEST       ? Effort{40, 2, 4}
                               : attempt <= DEPLETED ? Effort{80, 0, 0}
-                                                       : Effort{80, 5, 7};
+                                                    : Effort{80, 5, 7};
         R lean = of_feed; // beside a trial liquid
         if (attempt <= DEPLETED) lean = select(verdict.is_vapour > 0.5, R(-LEAN), of_feed);
         else if (attempt != LIQUID_AT_END && attempt < RICH) lean = R(-LEAN);

@@ -21,18 +21,21 @@ constexpr double APART = 1e-2;    // distance from the feed beyond which a trial
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
 constexpr double WILSON = 5.373;  // phase_wilson over 1 + omega
-constexpr double NEAR_DEW = 1.5;  // volume, in units of the critical, from which on a feed has no lighter phase beside it
-constexpr double DENSE_GAS = 3.0; // and up to which it is a dense gas
-constexpr double GAS = 8.0;       // and above which it is a thin one
-constexpr double DENSE = 0.5;     // and below which it is a liquid far from its critical point
+constexpr double NEAR_DEW =
+    1.5; // volume, in units of the critical, from which on a feed has no lighter phase beside it
+constexpr double DENSE_GAS = 3.0;    // and up to which it is a dense gas
+constexpr double GAS = 6.0;          // and above which it is a thin one
+constexpr double REAL = 0.9;         // p V/(RT) above which a gas is nearly ideal, far from its critical point
+constexpr double UNSATURATED = -4.5; // ln of the ratio of fugacities of the heaviest species below which none condenses
+constexpr double DENSE = 0.5;        // and below which it is a liquid far from its critical point
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
 constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
 constexpr double OWN_LIQUID = -0.5; // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                     // above which it may split off as that: Wilson's K is off by some 20 %
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
-constexpr double NEARLY_OWN = -0.2; // the same in a dense feed that is mostly this species
-constexpr double UNLIKE = 0.2;      // the same over its mole fraction, an activity coefficient, in other dense feeds
+constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
+constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
@@ -261,10 +264,10 @@ POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const 
 // Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of
 // fugacities first. Water beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
 template <class M, class R> struct Another {
-    R own[M::NS];      // ln of the ratio; BARRED: no trial
-    R turn, most;      // whose turn it is, and its ratio
-    MaskOf<R> some;    // whether there is one
-    R heaviest;        // ln of the ratio of the heaviest species
+    R own[M::NS];   // ln of the ratio; BARRED: no trial
+    R turn, most;   // whose turn it is, and its ratio
+    MaskOf<R> some; // whether there is one
+    R heaviest;     // ln of the ratio of the heaviest species
 };
 constexpr double BARRED = -1e9;
 
@@ -346,8 +349,8 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     v.alone = tested;
 
     // No vapour-like trial where the feed is a gas. A dense one is tried half-way to the liquid, too: trials that begin
-    // as far away as Wilson's K says come back to it near critical points. No trial that is rich in the heaviest species
-    // where the liquid-like trial is that already
+    // as far away as Wilson's K says come back to it near critical points. No trial that is rich in the heaviest
+    // species where the liquid-like trial is that already
     const auto is_liquid = feed.V < critical;
     Another<M, R> another;
     const auto is_dense = feed.V < DENSE * critical;
@@ -355,8 +358,9 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
     auto is_heavy = !nowhere<R>();
     FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
-    const auto is_near_dew = feed.V > NEAR_DEW * critical, may_condense = !is_dense && feed.V < GAS * critical;
-    const auto always = is_near_dew && feed.V < DENSE_GAS * critical;
+    const auto is_near_dew = feed.V > NEAR_DEW * critical, is_dense_gas = feed.V < DENSE_GAS * critical;
+    const auto is_real = feed.p * feed.V < REAL * feed.at.RT && feed.V < GAS * critical;
+    const auto may_condense = another.heaviest > UNSATURATED && !is_dense && (is_dense_gas || is_real);
     R start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 
     // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
@@ -395,7 +399,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
             conclude_trial(ended, start, is_liquid, trial, v);
             start = select(ended, R(start + 1.0), start);
             const auto is_half_way = start > HALF_WAY - 0.5 && start < HALF_WAY + 0.5;
-            const auto is_new = may_condense && !v.unstable && (always || trial.itself);
+            const auto is_new = may_condense && !v.unstable && ((is_near_dew && is_dense_gas) || trial.itself);
             start = select(ended && is_half_way && !is_new, R(start + 1.0), start);
             const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
             start = select(ended && is_done, R(start + 1.0), start);
@@ -411,9 +415,8 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
                 start = select(was_another && another.some, R(double(RICH_IN_ANOTHER)), start);
             }
             begin =
-                ended &&
-                (start < HALF_WAY - 0.5 ||
-                 (!v.unstable && (start < RICH_IN_HEAVIEST + 0.5 || (start < RICH_IN_ANOTHER + 0.5 && another.some))));
+                ended && (start < HALF_WAY - 0.5 || (!v.unstable && (start < RICH_IN_HEAVIEST + 0.5 ||
+                                                                     (start < RICH_IN_ANOTHER + 0.5 && another.some))));
             if (!any_of(way.open || begin)) break;
         } else begin = ended;
     }
