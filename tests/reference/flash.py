@@ -273,28 +273,6 @@ def trials(fluid, z, d, w0):
         if step < SUBSTITUTIONS:
             change = -r
         else:
-<<<<<<< HEAD
-            worse = now > before[open_] + 1e-13
-            S = np.sqrt(amounts)
-            phi = some.curvature(w, root) / total[:, None, None]
-            H = np.eye(ns) + S.T[:, :, None] * phi * S.T[:, None, :]
-            change = -_newton(H, S, phi, r)
-            trust[open_] = np.where(worse, trust[open_] / 4, np.minimum(1.0, 2 * trust[open_]))
-            back = worse & (trust[open_] > 1e-3)
-            change = np.where(
-                back, 0.0, change * np.minimum(1, trust[open_] * 3 / np.maximum(np.abs(change).max(0), 1e-300))
-            )
-            lower = ~worse
-            before[open_[lower]] = now[lower]
-            step_back = back & np.isfinite(before[open_])
-            last = kept[:, open_]
-            moved = np.where(step_back, (here - last) * -0.7, change)
-            kept[:, open_] = np.where(step_back, last, here)
-            change = moved
-        ln_W[:, open_] = here + np.clip(change, -20, 20)
-        open_ = open_[~ended]
-        if not open_.size:
-=======
             change = _downhill(some, way, go_on, here, amounts, w, root, r, now)
         ln_W[:, go_on] = here + np.clip(change, -20, 20)
 
@@ -303,7 +281,6 @@ def trials(fluid, z, d, w0):
         itself = (np.abs(w - z[:, at]).sum(0) < APART) & (np.abs(now) < 1e-8)
         go_on = go_on[~((~dense & (stationary | itself)) | ~np.isfinite(now))]
         if not go_on.size:
->>>>>>> flash
             break
 
     W = np.exp(np.minimum(found, 200)).reshape(ns, many, n).transpose(1, 0, 2)
@@ -492,28 +469,8 @@ def flash(data, T, p, z, seed=0, extra=2, **o):
         index = at[s.third[at] < BELOW]
         if turn == ROUNDS - 1 or not index.size:
             break
-<<<<<<< HEAD
-        some = fluid.take(at)
-        begin = np.concatenate(
-            [starts(some, s.x[:, at], d[:, at], random, extra), starts(some, s.y[:, at], d[:, at], random, 0)[:7]]
-        )
-        begin = np.concatenate([begin, np.maximum(_each(chosen, W)[:, :, at], TINY)])
-        begin = begin / begin.sum(1, keepdims=True)
-        W3, tm3 = trials(some, s.x[:, at], d[:, at], begin)
-        s.third[at] = np.minimum(tm3.min(0), 0)
-        if turn == ROUNDS - 1:
-            break
-        open_ = np.flatnonzero(s.third[at] < BELOW)
-        if not open_.size:
-            break
-        before = s.g.copy()
-        index = at[open_]
-        best = tm3[:, open_].argmin(0)
-        w = W3[best, :, open_].T
-=======
         before, lower = s.g.copy(), np.flatnonzero(s.third[at] < BELOW)
         w = W[tm[:, lower].argmin(0), :, lower].T
->>>>>>> flash
         for other in (s.x[:, index].copy(), s.y[:, index].copy(), None):
             _keep(s, index, split(fluid.take(index), z[:, index], w, other))
         if (s.g >= before - 1e-12).all():
