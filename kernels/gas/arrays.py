@@ -46,7 +46,7 @@ def fractions(name: str, given, species):
 
     wanted = f'wanted "{species[0]}:1, ..." or {{"{species[0]}": 1, ...}}'
     if isinstance(given, str):
-        given = [part.strip() for part in given.replace(";", ",").split(",") if part.strip()]
+        given = _parts(given, species)
     pairs = list(given.items()) if isinstance(given, dict) else [_pair(one) for one in given]
     refuse(not pairs, f"'{name}': nothing came, {wanted}.")
 
@@ -87,6 +87,23 @@ def _amount(name: str, key: str, value, wanted: str):
     refuse(np.ma.filled(wrong, False).any(), f"'{name}': {key!r} is {value!r}, wanted no negative amount.")
 
     return values
+
+
+def _parts(text: str, species) -> list[str]:
+    """["CH4:1", "O2:2"] of "CH4:1, O2:2". A comma within the name of a species, as in "C8H18,n-octane:1", divides
+    nothing."""
+    parts: list[str] = []
+    for word in text.replace(";", ",").split(","):
+        for k in range(len(parts)):
+            whole = ",".join([*parts[k:], word])
+            has_amount = any(mark in part for part in parts[k:] for mark in ":=")
+            if not has_amount and _pair(whole)[0].strip() in species:
+                parts[k:] = [whole]
+                break
+        else:
+            parts.append(word)
+
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _pair(text):

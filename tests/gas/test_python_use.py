@@ -37,6 +37,20 @@ def test_compositions_by_name(name, given, wanted):
     np.testing.assert_allclose(fractions(name, given, SPECIES), wanted, rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    "given, wanted",
+    [
+        ("C8H18,n-octane:1, O2:3", [0.25, 0.75, 0]),
+        ("O2:1, C8H18,n-octane", [0.5, 0.5, 0]),
+        ("O2; C3,a,b: 3", [0, 0.25, 0.75]),
+        ("C3,a,b=1,C8H18,n-octane=1", [0.5, 0, 0.5]),
+    ],
+)
+def test_names_with_commas(given, wanted):
+    """Cantera's nasa_gas.yaml has such names."""
+    assert fractions("X", given, ("C8H18,n-octane", "O2", "C3,a,b")).tolist() == wanted
+
+
 def test_other_inputs_stay_as_they_are():
     array = np.full((3, 4), 1 / 3)
     assert fractions("X", array, SPECIES) is array and fractions("X", [0.2, 0.3, 0.5], SPECIES) == [0.2, 0.3, 0.5]

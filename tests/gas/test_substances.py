@@ -78,6 +78,14 @@ KNOWN |= {
     "He": ("He", "7440-59-7", 5.195),
     "Ar": ("Ar", "7440-37-1", 150.7),
 }
+# Formula and name, as NASA's data base and Cantera's nasa_gas.yaml write them. Critical temperatures: the same WebBook.
+KNOWN |= {
+    "C8H18,n-octane": ("C8H18", "111-65-9", 568.9),
+    "C8H8,styrene": ("C8H8", "100-42-5", 636.0),
+    "C4H10,isobutane": ("C4H10", "75-28-5", 407.8),
+    "CH3CHO,ethanal": ("C2H4O", "75-07-0", 466.0),
+    "C6H5OH,phenol": ("C6H6O", "108-95-2", 694.2),
+}
 # Names that tell no substance of their composition: lumped species, isomers, peroxides, radicals, excited states, and
 # isomers that a generator names by their formula and a number. Each is estimated, and no substance is named.
 UNTOLD = {
@@ -89,6 +97,11 @@ UNTOLD = {
     "C6H6(27)": "C6H6",
     "C3H6(49)": "C3H6",
     "C3H4": "C3H4",
+    "C3H6,cyclo-": "C3H6",
+    "C2H4O,ethylen": "C2H4O",
+    "C3H7,n-propyl": "C3H7",
+    "C2H2,vinylidene": "C2H2",
+    "C8H18,n-hexane": "C8H18",
     "CC3H4": "C3H4",
     "NC3H7O2H": "C3H8O2",
     "C2H3OOH": "C2H4O2",

@@ -315,12 +315,23 @@ BOND = re.compile(r"[:=]|(?<=[A-Za-z0-9)])-(?=[A-Z(])")  # CF2:O, CH3-CF3
 PLAIN = re.compile(r"([A-Z][a-z]?\d*)+")
 
 
+def _word(name: str) -> str:
+    """n-octane of C8H18,n-octane: NASA's data base writes a formula and a name. "" for other names."""
+    formula, _, word = name.partition(",")
+    return word.lower() if PLAIN.fullmatch(formula) else ""
+
+
 def _row(name: str, atoms) -> Substance | None:
     """The row of substances.csv for a species; None if there is none.
 
     The name is tried as it is, then without a generator's number, then without bond marks. Generators name isomers by
-    their formula (`C6H6(27)`). So a numbered formula counts only if a single stable molecule has it.
+    their formula (`C6H6(27)`). So a numbered formula counts only if a single stable molecule has it. Of a formula with
+    a name the name counts.
     """
+    word = _word(name)
+    if word:
+        return next((row for (_, theirs), row in table().items() if theirs == atoms and row.name == word), None)
+
     numbered = NUMBERED.match(name)
     bare = numbered[1] if numbered else name
     symbols = re.findall("[A-Z][a-z]?", bare)
@@ -343,7 +354,7 @@ def _named(name: str, atoms) -> tuple[str, str] | None:
     if not installed():
         return None
 
-    labels = {name.lower()}
+    labels = {name.lower(), _word(name) or name.lower()}
     numbered = NUMBERED.match(name)
     if numbered:
         labels.add(numbered[1].lower())
