@@ -237,10 +237,9 @@ class Kept:
 
     def __init__(self):
         self.calls: dict[tuple, Repeat] = {}  # by their signatures
-        self.last: dict[
-            str, Any
-        ] = {}  # `quick` of the last call with a string and a new array as result, by the string
-        self.last_given: dict[str, Any] = {}  # the same of a result that is given
+        # `quick` of the last call with a string, by the string: with a new array as result, with a given one
+        self.last: dict[str, Any] = {}
+        self.last_given: dict[str, Any] = {}
 
 
 kept = Kept()

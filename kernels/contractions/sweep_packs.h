@@ -81,6 +81,17 @@ static void each_turn(const Arguments &a, const Place at, const int loop, const 
     }
 }
 
+// sum += x * y, rounded once where the core can: clang else rounds twice in some of the loops below
+POINT_FN void add_product(V &sum, const V x, const scalar y) {
+#if defined(__clang__) && defined(__FMA__)
+    UNROLL
+    for (int i = 0; i < W; ++i)
+        sum[i] = sizeof(scalar) == 8 ? __builtin_fma(x[i], y, sum[i]) : __builtin_fmaf(x[i], y, sum[i]);
+#else
+    sum += x * y;
+#endif
+}
+
 // ---- the output stays along a run
 template <int ALONG, int P, bool APART> struct Summed {
     const Arguments &a;
@@ -186,7 +197,7 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
             UNROLL
             for (int f = 1; f < ALONG; ++f) product *= fetched(Lie<P, APART>(a, f), x[r][f]);
             if (FRESH && r == 0) sum = product * weight[r];
-            else sum += product * weight[r];
+            else add_product(sum, product, weight[r]);
         }
         return sum;
     }
@@ -237,14 +248,14 @@ template <int ALONG, int PACKS> static void hold_runs(const Arguments &a, Place 
         if (fresh) sums[v] = product(v) * weight;
         else {
             sums[v] = load(at.out, v);
-            sums[v] += product(v) * weight;
+            add_product(sums[v], product(v), weight);
         }
     }
     for (long r = 1; r < a.extent[a.row]; ++r) {
         at.move(a, a.row, 1);
         weight = at.template weight<ALONG>(a);
         UNROLL
-        for (int v = 0; v < PACKS; ++v) sums[v] += product(v) * weight;
+        for (int v = 0; v < PACKS; ++v) add_product(sums[v], product(v), weight);
     }
     UNROLL
     for (int v = 0; v + 1 < PACKS; ++v) leave<W>(at.out + v * W, sums[v]);
