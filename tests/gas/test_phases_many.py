@@ -73,7 +73,7 @@ QUICK = ["light-rkpr", "water-mapped", "noble-mapped", "alkanes-srk", "twenty-pr
 def test_the_split_of_the_lowest_gibbs_energy(name):
     """At T and p: where no third phase is below its plane the Gibbs energy of the state is no higher than the oracle's,
     and the number of phases is the same but near critical points. Where three phases are stable two are kept, the
-    lowest pair at nineteen points of twenty."""
+    lowest pair at nine points of ten: a third phase that is known ends the search, though there may be a fourth."""
     mix, T, p, X, wanted, fluid = states(name)
     q = mix.properties("phases_status beta Y_l Y_v", T=T, p=p, X=X)
     status = q["phases_status"]
@@ -84,7 +84,7 @@ def test_the_split_of_the_lowest_gibbs_energy(name):
     g = np.where(two, oracle.gibbs(fluid, q["beta"], x, y), wanted.g_one)
     higher = g > wanted.g + LOWER
     assert not (higher & ~third).any(), np.flatnonzero(higher & ~third)
-    assert higher.sum() <= 0.05 * third.sum()
+    assert higher.sum() <= 0.1 * third.sum()
 
     apart = np.abs(np.log(wanted.y / wanted.x)).max(0) > APART
     sure = (wanted.tm > -1e-10) | ((wanted.tm < -SURE) & apart)
