@@ -31,8 +31,8 @@ def einsum(
     """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. A string that
     only moves dimensions or takes a diagonal returns a view of the operand, as NumPy's does.
 
-    order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe" or a stricter rule. optimize is not
-    read: the cheapest order of evaluation is always taken. Raises ArgumentError.
+    order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe"; operands of several types are
+    promoted. optimize is not read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
     if dtype is None and order == "K" and casting == "safe":
         found = _view(*operands) if out is None and len(operands) == 2 else None
@@ -40,7 +40,7 @@ def einsum(
             found = repeats.again(operands, out)
         if found is not None:
             return found
-    if casting not in ("safe", "no", "equiv"):
+    if casting != "safe":
         raise ArgumentError(f"einsum: casting={casting!r}, wanted 'safe'.")
     if not operands:
         raise ArgumentError("einsum: wanted a string and its operands, or arrays and lists of indices in turns.")

@@ -385,6 +385,7 @@ def test_functions_for_opt_einsum():
         (lambda: module.tensordot(a, b, ([3], [0])), "axis 3 of 3 dimensions"),
         (lambda: module.einsum("i->i", a[0, 0], order="B"), "order='B', wanted 'K', 'C', 'F' or 'A'"),
         (lambda: module.einsum("i->i", a[0, 0], casting="unsafe"), "casting='unsafe', wanted 'safe'"),
+        (lambda: module.einsum("i,i", a[0, 0].astype("f4"), a[0, 0], casting="no"), "casting='no', wanted 'safe'"),
         (lambda: module.einsum(), "wanted a string and its operands"),
     ):
         with pytest.raises(ArgumentError, match=words):
