@@ -1,6 +1,6 @@
 // Whether a phase at T and p is stable: Michelsen's test by the distance from the tangent plane (Michelsen 1982,
-// original not seen), from starts that are like a vapour, like a liquid, rich in the heaviest species, and rich in
-// another that may be a liquid by itself.
+// original not seen), from starts that are like a vapour, like a liquid, half-way to that, rich in the heaviest
+// species, and rich in each other that may be a liquid by itself.
 #pragma once
 #include "gas/phases/curvature.h"
 #include "gas/thermal/inversion.h"
