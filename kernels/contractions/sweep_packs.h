@@ -81,13 +81,16 @@ static void each_turn(const Arguments &a, const Place at, const int loop, const 
     }
 }
 
-// sum += x * y, rounded once where the core can: clang else rounds twice in some of the loops below
+// sum += x * y, rounded once where the core can, whatever the loop. Of two products that are added a compiler may round
+// either one first
 POINT_FN void add_product(V &sum, const V x, const scalar y) {
-#if defined(__clang__) && defined(__FMA__)
-    UNROLL
-    for (int i = 0; i < W; ++i)
-        sum[i] = sizeof(scalar) == 8 ? __builtin_fma(x[i], y, sum[i]) : __builtin_fmaf(x[i], y, sum[i]);
+#ifdef __FMA__
+    if (sizeof(scalar) == 8) __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y - V{}));
+    else __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y - V{}));
 #else
+#ifdef __aarch64__
+    __asm__("" : "+w"(sum));
+#endif
     sum += x * y;
 #endif
 }
@@ -241,19 +244,12 @@ template <int ALONG, int PACKS> static void hold_runs(const Arguments &a, Place 
         return found;
     };
 
+    // -0.0 plus a product is the product, its sign too. A first row of its own might be rounded by another order
     V sums[PACKS];
-    scalar weight = at.template weight<ALONG>(a);
     UNROLL
-    for (int v = 0; v < PACKS; ++v) {
-        if (fresh) sums[v] = product(v) * weight;
-        else {
-            sums[v] = load(at.out, v);
-            add_product(sums[v], product(v), weight);
-        }
-    }
-    for (long r = 1; r < a.extent[a.row]; ++r) {
-        at.move(a, a.row, 1);
-        weight = at.template weight<ALONG>(a);
+    for (int v = 0; v < PACKS; ++v) sums[v] = fresh ? -V{} : load(at.out, v);
+    for (long r = 0; r < a.extent[a.row]; ++r, at.move(a, a.row, 1)) {
+        const scalar weight = at.template weight<ALONG>(a);
         UNROLL
         for (int v = 0; v < PACKS; ++v) add_product(sums[v], product(v), weight);
     }

@@ -14,15 +14,14 @@ constexpr double LEANING = 7.5; // steps in which a trial that is to be a liquid
 // Residuals up to which Newton's method takes the place of a substitution that has not come near: it swings where the
 // species of the liquid attract each other, as ammonia and water do. Steps of a trial before that.
 constexpr double SWINGS = 10.0, PLAIN = 4.5;
-constexpr int FOLLOW_STEPS = 5;   // of a trial that an earlier test found: two where the state has changed by little
-constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a trial from an earlier one is as good as
-                                  // stationary: Newton's next step changes tm by some residual^2
-constexpr double APART = 1e-2;    // distance from the feed beyond which a trial is a phase of its own
-constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
-constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
-constexpr double WILSON = 5.373;  // phase_wilson over 1 + omega
-constexpr double NEAR_DEW =
-    1.5; // volume, in units of the critical, from which on a feed has no lighter phase beside it
+constexpr int FOLLOW_STEPS = 5;      // of a trial that an earlier test found: two where the state has changed by little
+constexpr double CLEAR = 0.01;       // residuals^2 in units of tm below which a trial from an earlier one is as good as
+                                     // stationary: Newton's next step changes tm by some residual^2
+constexpr double APART = 1e-2;       // distance from the feed beyond which a trial is a phase of its own
+constexpr double SAME_ROOT = 0.2;    // relative difference of volumes below which a trial near the feed is the feed
+constexpr double LEAP = 0.5;         // largest step in ln W where Newton's matrix is not positive definite
+constexpr double WILSON = 5.373;     // phase_wilson over 1 + omega
+constexpr double NEAR_DEW = 1.5;     // volume, in critical ones, from which on a feed has no lighter phase beside it
 constexpr double DENSE_GAS = 3.0;    // and up to which it is a dense gas
 constexpr double GAS = 6.0;          // and above which it is a thin one
 constexpr double REAL = 0.9;         // p V/(RT) above which a gas is nearly ideal, far from its critical point
