@@ -21,6 +21,7 @@ from . import paths
 from .text import Expression, Reference, Statement, Term
 
 ENUMERATED = 6  # factors: up to 945 trees are looked at one by one
+KEPT = 32  # trees of equal costs, each of which is planned: factors without indices cost the same in any tree
 SUBSETS = 9  # factors: of more than ENUMERATED, one cheapest tree is built up from subsets; of more, paths.py finds one
 
 # A tree is the number of a factor, or a pair of trees.
@@ -31,7 +32,7 @@ class Orders:
     """The orders of one term. Costs are multiply-adds of an entry."""
 
     count: int  # of all trees
-    cheapest: tuple  # the cheapest trees
+    cheapest: tuple  # the cheapest trees, KEPT of them at most
     cost: int  # of the cheapest trees
     dearest: int  # cost of the dearest tree
     direct: int  # cost of all loops at once
@@ -146,7 +147,7 @@ def orders(term: Term, out: Reference, sizes, batch, found: bool = False) -> Ord
         price = cost(tree, factors, kept, sizes, batch, entries)
         priced.append((value(price, entries), price[0], tree))
     least = min(total for total, _, _ in priced)
-    cheapest = tuple(tree for total, _, tree in priced if total == least)
+    cheapest = tuple(tree for total, _, tree in priced if total == least)[:KEPT]
     return Orders(
         count,
         cheapest,

@@ -425,6 +425,14 @@ def test_complex_bits_do_not_depend_on_the_batch():
         assert np.array_equal(part, whole_batch[first : first + count])
 
 
+def test_many_factors_without_indices():
+    """Each of thousands of trees costs the same: only some are planned."""
+    a = np.arange(5.0)
+    assert contract("i,,i,,,->", a, 2.0, a, 3.0, 0.5, 1.0) == 3.0 * (a @ a)
+    text = "o[] = a[i] b[] c[i] d[] f[] g[]"
+    assert len(Contraction(text, dict(i=5), backend="cpu").programs) <= orders.KEPT + 1
+
+
 # ---- random expressions ---------------------------------------------------------------------------------------------
 
 
