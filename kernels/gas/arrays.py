@@ -356,7 +356,8 @@ class State:
         if self.explained or self._device or self.notes or not self.size:
             return
 
-        names = [name for name in plain if xp.isnan(bound[name].min())]  # the least of any NaN is NaN
+        filled = [name for name in plain if bound[name].size]  # a mechanism may have no reactions
+        names = [name for name in filled if xp.isnan(bound[name].min())]  # the least of any NaN is NaN
         if not names:
             return
 

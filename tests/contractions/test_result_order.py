@@ -237,7 +237,7 @@ def test_random_strings(request, any_size, where, order):
     backend = request.getfixturevalue("stand_in") if where == "stand-in" else get_backend("cpu")
 
     def ordered(*given, **options):
-        found = contract(*given, **options, order=order)
+        found = contract(*given, **options | {"order": order})
         if options.get("out") is None and np.ndim(found):
             assert order == "K" or (found.flags.c_contiguous if order == "C" else found.flags.f_contiguous)
         return found

@@ -94,7 +94,7 @@ program traps
     call old_stripe('T'//char(0), 1, 6, 1, 1, 6); call tell('right')
   case ('tags')
     call init(-1, 6, 1, 1, 0, status)
-    call old_stripe('temperature'//char(0), 1, 6, 1, 1, 6); call tell('unknown')
+    call old_stripe('nonsense'//char(0), 1, 6, 1, 1, 6); call tell('unknown')
     call old_stripe('t'//char(0), 1, 6, 1, 1, 6); call tell('close')
     call old_stripe(open_tag, 1, 6, 1, 1, 6); call tell('no end')
     call old_stripe('T   and no end', 1, 6, 1, 1, 6); call tell('blank ends')

@@ -16,7 +16,7 @@ from frame import Frame
 
 # Modules of the engine for solvers that bring kernels of their own; ARCHITECTURE.md and their docstrings say how.
 DOCUMENTED = {
-    "kernels.engine.backend.base": {"Shape", "Source"},
+    "kernels.engine.backend.base": {"Ends", "Shape", "Source"},
     "kernels.engine.backend.record": {"layout", "record", "structure"},
     "kernels.engine.errors": {"closest"},
     "kernels.gas.species.fluids": {"fluids"},  # rows of fluids.csv, for an oracle of equation mapped

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from frame.tools import cli
-from frame.tools.validate import phases, run
-from kernels import ArgumentError, Mixture
+from frame.tools.validate import Job, phases, run
+from kernels import ArgumentError, Mixture, get_backend
 
 NAMES = "N2 NC12H26"
 
@@ -40,4 +40,4 @@ def test_states_that_are_not_found_are_counted():
 
 def test_a_mixture_of_one_phase_is_refused():
     with pytest.raises(ArgumentError, match="--against phases: the mixture has no phase equilibrium"):
-        run(Mixture.from_names(NAMES), "", against=["phases"], states=500, backend="cpu")
+        run(Job(Mixture.from_names(NAMES), "", states=500, backend=get_backend("cpu")), against=["phases"])
