@@ -69,7 +69,8 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
     for kernel in TUNED.values():
         arrays = {}
         for a in kernel.arrays:
-            arrays |= backend.placed(a.layout == "LEFT", **{a.name: np.zeros((N, M))})
+            order = "F" if a.layout == "LEFT" else "C"
+            arrays |= backend.placed(**{a.name: np.zeros((N, M), order=order)})
         found = kernel.tune(arrays, backend, rounds=nrepeat, quick=quick)
         (model,) = [outcome for outcome in found if outcome.variant == Sizes()]
         tile = found[0].variant.tile or "the model's"
