@@ -276,5 +276,6 @@ def test_rows_follow_from_the_command(name):
 
     made_again, _ = fit.fit(fit.of_coolprop(name, seed=7), None)
 
+    digit = 0.01  # the last one of a cell
     for cell, known in zip(made_again.liq.split(), fluids.fluids()[name].liq.split()):
-        assert float(cell) == pytest.approx(float(known), rel=0.2, abs=0.05)
+        assert abs(float(cell) - float(known)) <= max(0.2 * float(known), 0.05) + digit
