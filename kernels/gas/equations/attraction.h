@@ -101,26 +101,21 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
     } else if constexpr (M::alpha_general && SIDE_BY_SIDE<Species>) {
         general_side_by_side(m, T, Y, a_mix, a_T, a_TT);
     } else if constexpr (M::alpha_general) {
-        // Two sweeps: y with z, then y with w.
+        // Two sweeps: y with its first derivative, then with its second
         R yw, ww;
-        attraction_sums(
-            m, Y, T,
-            [&](int s, const R Y_s, const R at, R &y, R &z) {
-                R second;
-                M::root_attraction(m, at, s, y, z, second);
-                y = Y_s * y;
-                z = Y_s * z;
-            },
-            a_mix, yz, zz);
-        attraction_sums(
-            m, Y, T,
-            [&](int s, const R Y_s, const R at, R &y, R &w) {
-                R first;
-                M::root_attraction(m, at, s, y, first, w);
-                y = Y_s * y;
-                w = Y_s * w;
-            },
-            a_mix, yw, ww);
+        const auto sweep = [&](const auto derivative, R &first, R &second) INLINED {
+            attraction_sums(
+                m, Y, T,
+                [&](int s, const R Y_s, const R at, R &y, R &z) {
+                    R root[3];
+                    M::root_attraction(m, at, s, root[0], root[1], root[2]);
+                    y = Y_s * root[0];
+                    z = Y_s * root[derivative.value];
+                },
+                a_mix, first, second);
+        };
+        sweep(Constant<1>(), yz, zz);
+        sweep(Constant<2>(), yw, ww);
         a_T = yz + yz;
         a_TT = 2.0 * (zz + yw);
     } else {
