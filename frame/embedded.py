@@ -47,8 +47,8 @@ def _stream(number: int) -> io.TextIOWrapper:
 
 
 def _warned(frame: Frame):
-    """How a warning is printed: as a line of libframe, without a place in its Python sources. What a file gives rise to
-    (UserWarning) is the same on all ranks, so rank 0 says it."""
+    """How a warning is printed: as a line of libframe, without a place in its Python sources. A warning
+    about a file (UserWarning) is the same on all ranks, so rank 0 alone prints it."""
 
     def show(text, category, *_place, **_more) -> None:
         if frame.comm.rank == 0 or not issubclass(category, UserWarning):

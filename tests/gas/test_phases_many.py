@@ -84,6 +84,7 @@ def test_the_split_of_the_lowest_gibbs_energy(name):
     g = np.where(two, oracle.gibbs(fluid, q["beta"], x, y), wanted.g_one)
     higher = g > wanted.g + LOWER
     assert not (higher & ~third).any(), np.flatnonzero(higher & ~third)
+    # measured: 3 % of all sets together, 2 of 33 in wet-mapped
     assert higher.sum() <= 0.1 * third.sum()
 
     apart = np.abs(np.log(wanted.y / wanted.x)).max(0) > APART
