@@ -344,30 +344,30 @@ class State:
 
                 given = {read: bound[read] for read in program.reads if read not in program.writes}
                 for values in given.values():
-                    there &= self._xp.isfinite(values).all(axis=0)
+                    there &= np.isfinite(values).all(axis=0)
                 inputs = {read: self._on_host(values) for read, values in given.items()}
                 self.notes += check.reported(name, report, self._on_host(there), self.points, inputs)
 
     def _note_nan(self, program, bound: dict) -> None:
         """Notes results that are NaN where all inputs are numbers, unless another note has told of NaN: a pressure
-        below 0, a density that the equation of state does not reach. Arrays on a device are not looked at: the call
-        would wait for them."""
-        xp, plain = self._xp, [name for name in program.writes if not registry.quantities[name].reports]
+        below 0, a density that the equation of state does not reach. Arrays that came from a device are not looked at:
+        the call would wait for them. NumPy's functions of CuPy's arrays are CuPy's."""
         if self.explained or self._device or self.notes or not self.size:
             return
 
+        plain = [name for name in program.writes if not registry.quantities[name].reports]
         filled = [name for name in plain if bound[name].size]  # a mechanism may have no reactions
-        names = [name for name in filled if xp.isnan(bound[name].min())]  # the least of any NaN is NaN
+        names = [name for name in filled if np.isnan(bound[name].min())]  # the least of any NaN is NaN
         if not names:
             return
 
-        there = xp.zeros(self.size, bool)
-        for name in names:
-            there |= xp.isnan(bound[name]).any(axis=0)
+        there = np.isnan(bound[names[0]]).any(axis=0)
+        for name in names[1:]:
+            there |= np.isnan(bound[name]).any(axis=0)
 
         given = {name: bound[name] for name in program.reads if name not in program.writes}
         for values in given.values():
-            there &= xp.isfinite(values).all(axis=0)
+            there &= np.isfinite(values).all(axis=0)
 
         inputs = {name: self._on_host(values) for name, values in given.items()}
         self.notes += check.not_a_number(names, self._on_host(there)[None, :], self.points, inputs)

@@ -24,7 +24,19 @@ class OutOfMemoryError(MemoryError):
 
 
 class Array(np.ndarray):
-    """Stand-in for cupy.ndarray: the address is data.ptr."""
+    """Stand-in for cupy.ndarray: the address is data.ptr, and arithmetic with a host's array is refused."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        for array in (*inputs, *out):
+            if isinstance(array, np.ndarray) and array.ndim and not isinstance(array, Array):
+                raise TypeError(f"{ufunc.__name__}: Unsupported type {type(array)}")
+
+        plain = [array.view(np.ndarray) if isinstance(array, Array) else array for array in inputs]
+        if out:
+            options["out"] = tuple(array.view(np.ndarray) for array in out)
+        made = getattr(ufunc, method)(*plain, **options)
+
+        return out[0] if out else made.view(Array) if isinstance(made, np.ndarray) else made
 
     @property
     def data(self):

@@ -433,6 +433,7 @@ def test_crew_of_falloffs_of_many_products(be, tmp_path):  # noqa: F811
 
 def test_crew_takes_two_steps_at_a_time(be):  # noqa: F811
     """A warp has several steps of one kind only where there are many reactions."""
+    pytest.importorskip("cantera")  # has the file
     mix = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off")
     T, p, Y = states(40, mix.ns)
     q = oracle(mix, T, p, Y)

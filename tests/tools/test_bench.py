@@ -347,6 +347,7 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
 @pytest.mark.full
 def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     """Collections and slopes of rates, of an ideal and of a real gas."""
+    pytest.importorskip("cantera")  # has the files
     array_functions(be, monkeypatch)
     mixture = Mixture.from_yaml(dict(kinetics.files(tmp_path))["h2o2"], equation="ideal", takahashi="off")
     how = timing.Conditions(be, ceilings.measure(be, 1e-3), points=40, repeats=1, kind="smooth")
