@@ -72,6 +72,7 @@ class Flow:
         self.ns, self.dimensions = self.mixture.ns, case.dimensions
         self.block = Block(case, self.ranks, self.frame)
         arrays.allocate(self.block, case, self.scheme, self.ns)
+        given = initial.of_case(case, self.block, self.mixture)  # before minutes of compiling: it may be refused
 
         self._make_parts()
         self._make_queue()
@@ -79,7 +80,7 @@ class Flow:
 
         if source is not None:
             self._hold_source(source)
-        self.start(initial.of_case(case, self.block, self.mixture))
+        self.start(given)
         self._refuse_unstable()
 
     # ---- set-up
