@@ -85,7 +85,8 @@ def test_sums_over_a_slow_index_are_read_side_by_side(device_backend):
     rows = Contraction("o[i] = a[i j]", dict(j=4000), backend=device_backend, entries=4000)
     assert [plan.how.name for plan in (wide, few, rows)] == ["sums"] * 3
     assert (wide.how.lanes, wide.how.parts) == (1, 1)
-    assert few.how.lanes == 1 and few.how.parts * 4000 <= sums.FILLED < 2 * few.how.parts * 4000
+    assert (few.how.lanes, few.how.warps) == (1, sums.WARPS)
+    assert sums.FILLED / 2 < few.how.at_work(few.program, 4000) <= sums.FILLED
     assert rows.how.lanes == 32
 
 
@@ -147,8 +148,9 @@ def test_parts_are_for_few_numbers_with_long_sums(device_backend):
     long = dict(p=10**6)
     assert parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=10**4) == [1]  # many numbers
     one, several = parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=4)
-    assert one == 1 and sums.FILLED / 2 < 4 * 32 * several <= sums.FILLED
+    assert one == 1 and sums.FILLED / 2 < 4 * 32 * sums.WARPS * several <= sums.FILLED
     assert parts_of("o[c] = a[c p] b[c p]", dict(p=100), device_backend, entries=4) == [1]  # short sums
+    assert parts_of("o[c] = a[c p] b[c p]", dict(p=3000), device_backend, entries=4) == [1, 1]  # a block for each
 
 
 def test_work_that_does_not_fill_a_device_costs_more(device_backend):
