@@ -18,7 +18,6 @@ from ..prices import price_of
 from .base import Organisation, Unable
 from .threads import Threads, batch_is_last, several
 
-
 EACH = 4  # numbers of a thread that lie apart
 WHOLE = 8  # blocks of an entry, at least, if its last one may be filled in part
 
@@ -55,6 +54,11 @@ class Flat(Threads):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         return threads.effort(p) * price_of("flat")
+
+    def serves(self, p: Program) -> str:
+        if self.each > 1 and not (self.near == 1 and self._in_blocks(p)):
+            return "each=1: numbers that lie apart are of products without sums, of many numbers an entry"
+        return super().serves(p)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
@@ -120,7 +124,7 @@ class Flat(Threads):
         n, *more = threads.nests(p)
         if more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)):
             return False
-        return self.each == 1 or n.size >= WHOLE * self.threads * self.each
+        return n.size >= WHOLE * self.threads * self.each
 
     def _head(self) -> list[str]:
         return [

@@ -23,7 +23,7 @@ from ...engine.backend.counters import COUNTER
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record
 from .. import render_threads as threads
-from ..plan import FAR, Loop, Nest, Product, Program, merged, names as names_of, pointers, reads
+from ..plan import FAR, Nest, Product, Program, merged, names as names_of, pointers, reads
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
@@ -128,6 +128,15 @@ class Sums(Threads):
         singly = self.lanes > 1 and self.near == 1
         return threads.work(p) * np.dtype(p.dtype).itemsize / CACHE * (SINGLY if singly else 1.0)
 
+    def serves(self, p: Program) -> str:
+        if not self._has_whole_teams:
+            return f"threads of whole teams: multiples of {LANES} x {self.warps}"
+        return super().serves(p)
+
+    @property
+    def _has_whole_teams(self) -> bool:
+        return self.threads % (LANES * self.warps) == 0
+
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
         n = ordered(p)
@@ -172,7 +181,7 @@ class Sums(Threads):
         at_once = min(max(UNDER_WAY // (v * size), FEWEST), MOST, turns)
         term = " ".join(self._term(n, q, names))
 
-        first, last = 0, turns
+        first, last = "0", str(turns)
         if self.parts > 1:
             each = -(-turns // self.parts)
             first, last = f"int(blockIdx.y) * {each}", f"min(first + {each}, {turns})"
@@ -269,7 +278,7 @@ class Sums(Threads):
         }
 
     def legal(self, p: Program) -> bool:
-        if not super().legal(p) or self.threads % (LANES * self.warps):
+        if not super().legal(p) or not self._has_whole_teams:
             return False
         return self.near == 1 or (self.lanes > 1 and self.near == widest(ordered(p), p.dtype))
 

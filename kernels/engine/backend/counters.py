@@ -1,9 +1,8 @@
 """Counters of a device by which blocks of a launch find out which of them is the last.
 
-A launch finds its counters at 0 and leaves them at 0, so no kernel and no copy has to clear them. Launches on one stream
-go one after the other and share the stream's counters; those of two streams may run at the same time and never share
-any. A launch that is captured into a graph may run on any stream, beside all others: it gets counters of its own, which
-the graph clears.
+A launch finds its counters at 0 and leaves them at 0, so nothing has to clear them. Launches on one stream go one after
+the other and share the stream's counters; those on two streams may run at the same time and share none. A launch that
+is captured into a graph may run on any stream: it gets counters of its own, which the graph clears.
 """
 
 from __future__ import annotations
