@@ -14,6 +14,7 @@ import numpy as np
 
 COUNTER = 4  # bytes
 LEAST = 1 << 14  # counters of a stream
+LEGACY = 1  # CUDA's addresses of the default stream, which cannot be captured: up to this one
 PER_THREAD = 2  # CUDA's address of the default stream of each thread: a stream of its own for each of them
 
 
@@ -28,7 +29,7 @@ class Counters:
 
     def address(self, stream: int, count: int) -> int:
         """Address of so many counters for a launch on a stream, the current one."""
-        if stream and self._runtime.streamIsCapturing(stream):
+        if stream > LEGACY and self._runtime.streamIsCapturing(stream):
             own = self._zeros(count)
             self._of_graphs.append(own)
             return own.data.ptr
