@@ -24,6 +24,8 @@ struct alignas(2 * sizeof(scalar)) Complex {
 
 POINT_FN Complex operator+(Complex x, Complex y) { return Complex(x.re + y.re, x.im + y.im); }
 
+POINT_FN Complex operator-(Complex x) { return Complex(-x.re, -x.im); }
+
 POINT_FN Complex operator*(Complex x, Complex y) {
     return Complex(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re);
 }
@@ -34,5 +36,7 @@ POINT_FN Complex &operator*=(Complex &x, Complex y) { return x = x * y; }
 POINT_FN Complex beyond(Complex x, int away) {
     return Complex(__shfl_xor_sync(0xffffffffu, x.re, away), __shfl_xor_sync(0xffffffffu, x.im, away));
 }
+
+POINT_FN Complex fresh(const Complex *at) { return Complex(fresh(&at->re), fresh(&at->im)); }
 
 #define scalar Complex

@@ -137,9 +137,9 @@ def sign_of(q: Product) -> str:
     return "-" if q.number == -1 and q.factors else "+"
 
 
-def old_value(n: Nest) -> str:
+def old_value(n: Nest, to: str = "to") -> str:
     """C++ of the number from which a statement that adds starts."""
-    return "to + " if n.statement.add else ""
+    return f"{to} + " if n.statement.add else ""
 
 
 def element(n: Nest, at: str) -> list[str]:
@@ -152,7 +152,14 @@ def element(n: Nest, at: str) -> list[str]:
         values = [number_at(n, f, n.loops, own) for f in n.products[0].factors]
         return [*lines, f"{target} = {n.statement.function}({', '.join(values)});"]
 
-    lines.append("scalar sum = 0;")
+    lines += sum_of(n, own)
+    lines.append(f"scalar &to = {target};\nto = {old_value(n)}sum;")
+    return lines
+
+
+def sum_of(n: Nest, own) -> list[str]:
+    """C++ of `sum`: of all products of a statement, at some turns of its loops."""
+    lines = ["scalar sum = 0;"]
     for q in n.products:
         inner = numbered("k", q.sums)
         lines += loop_heads(inner, q.sums)
@@ -160,7 +167,6 @@ def element(n: Nest, at: str) -> list[str]:
         factors = [number_at(n, f, (*n.loops, *q.sums), (*own, *inner)) for f in q.factors]
         lines.append(f"    sum {sign_of(q)}= {' * '.join(product_words(q, factors))};")
 
-    lines.append(f"scalar &to = {target};\nto = {old_value(n)}sum;")
     return lines
 
 

@@ -56,7 +56,7 @@ class Replays:
         stand_ins = self._named(map(StandIn.of, arrays, addresses, range(len(addresses))))
         with watched(len(addresses)) as watch:
             self.plan.launched(stand_ins, self.n)()
-        return Replay(watch, addresses, self.backend.empty)
+        return Replay(watch, addresses, self.backend.empty, self.backend.counters)
 
 
 def span(array) -> int:

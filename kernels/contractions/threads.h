@@ -7,6 +7,9 @@
 // The number of the lane `away` lanes from this one.
 POINT_FN scalar beyond(scalar x, int away) { return __shfl_xor_sync(0xffffffffu, x, away); }
 
+// A number that another block may have written: not from the first cache.
+POINT_FN scalar fresh(const scalar *at) { return __ldcg(at); }
+
 #ifdef FRAME_COMPLEX
 #include "contractions/complex.h"
 #endif
@@ -48,4 +51,48 @@ template <int W> POINT_FN scalar over_lanes(scalar sum) {
     UNROLL
     for (int away = W / 2; away; away /= 2) sum += beyond(sum, away);
     return sum;
+}
+
+// A thread of a team that has a number in common: LANES neighbouring lanes of each of WARPS warps of a block.
+template <int LANES, int WARPS> struct Member {
+    int rank;   // among the threads of the team
+    int number; // of the block's numbers
+
+    POINT_FN Member() {
+        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        rank = warp % WARPS * LANES + lane % LANES;
+        number = (warp / WARPS * 32 + lane) / LANES;
+    }
+};
+
+// The sum over a team, for all its threads: over lanes, then over warps in their order. All threads of a block come.
+template <int LANES, int WARPS> POINT_FN scalar over_team(scalar sum) {
+    sum = over_lanes<LANES>(sum);
+    if (WARPS == 1) return sum;
+
+    scalar *const sums = (scalar *)shared_memory;
+    __syncthreads(); // what was there before has been read
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+
+    const int first = (threadIdx.x / 32 / WARPS * WARPS) * 32 + threadIdx.x % 32;
+    sum = 0;
+    UNROLL
+    for (int w = 0; w < WARPS; ++w) sum += sums[first + w * 32];
+    return sum;
+}
+
+// Whether a block is the last of `blocks` that count together: then it sees all that the others wrote before. The
+// counter is 0 at first, and again at the end. All threads of a block come.
+POINT_FN bool is_last_of(int blocks, int *counter) {
+    int *const before = (int *)shared_memory;
+    __syncthreads(); // the block has written, and has read its shared memory
+    if (threadIdx.x == 0) {
+        __threadfence(); // all that the block wrote is there for others, before it counts
+        *before = atomicAdd(counter, 1);
+        if (*before == blocks - 1) *counter = 0;
+        __threadfence(); // and nothing is read before that
+    }
+    __syncthreads();
+    return *before == blocks - 1;
 }

@@ -204,6 +204,23 @@ def test_addresses_in_records_follow_the_arrays():
     assert taken == [((512,), np.uint8)]
 
 
+def test_counters_are_of_each_call():
+    """They belong to the stream that is current then."""
+    watch, seen, asked = Watch(1), [], []
+    held = [watch.counters(7), 3, watch.counters(4)]
+    watch.launches.append(Launch(np.array(held), lambda own: lambda: seen.append(own.tolist())))
+
+    def counters(count):
+        asked.append(count)
+        return 0x7B0000000000 + len(asked)
+
+    replay = Replay(watch, [0x7F0000000000], None, counters)
+    replay([0x7E0000000000])
+    replay([0x7E0000000000])
+    assert set(asked) == {7} and [members[1] for members in seen] == [3, 3]
+    assert {k for members in seen for k in members[::2]} == {0x7B0000000000 + k for k in range(1, len(asked) + 1)}
+
+
 def test_a_watch_ends_with_its_error():
     with pytest.raises(BackendError), watched(1):
         raise BackendError("in a bind")

@@ -3,6 +3,8 @@
 Small whole numbers, whose sums are exact in any order.
 """
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,45 @@ def test_a_lane_for_each_number(device_backend, text, sizes, n, parts):
     assert np.array_equal(done(plan, arrays, n), einsum(plan, arrays))
 
 
+ACROSS = (  # the largest factor has its indices in another order than the output, or than the sum
+    ("o[c b] = a[a b c]", dict(a=61, b=7), 37),
+    ("o[d b] = a[a b c d]", dict(a=6, b=7, c=9), 33),
+    ("o[c a] = a[a b c d] w[d]", dict(a=6, b=7, d=9), 33),
+    ("o[e c] += a[a b c d e] - 2 b[e d c b a]", dict(a=3, b=4, c=5, d=6), 33),
+    ("o[i a] = w[k c] a[i k c a]", dict(a=5, k=6, c=7), 34),
+)
+
+
+@pytest.mark.parametrize("text, sizes, n", ACROSS)
+@pytest.mark.parametrize("batch", [True, False])
+@pytest.mark.parametrize("how", ["lanes=1", "lanes=1 warps=2 parts=3", "lanes=32 warps=2 parts=2", "lanes=8 warps=2"])
+@pytest.mark.quick(batch=[True], how=["lanes=1 warps=2 parts=3", "lanes=8 warps=2"])
+def test_numbers_as_the_largest_factor_has_them(device_backend, text, sizes, n, batch, how):
+    letter = text.split("=")[0].strip(" +").removeprefix("o[")[0]
+    sizes, letter, n = (sizes, letter, n) if batch else (sizes | {letter: n}, "", 1)
+    how = f"sums threads=128 {how}"
+    plan = Contraction(text, sizes, backend=device_backend, batch=letter, how=how, quick=True)
+    arrays = whole(np.random.default_rng(5), plan, n)
+    assert np.array_equal(done(plan, arrays, n), einsum(plan, arrays))
+
+
+@pytest.mark.parametrize("text, sizes, n", CASES)
+@pytest.mark.parametrize("warps, lanes", [(2, 32), (8, 32), (4, 8), (8, 1)])
+@pytest.mark.parametrize("parts", [1, 3, 40])
+@pytest.mark.quick(parts=[3])
+def test_warps_share_a_number(device_backend, text, sizes, n, warps, lanes, parts):
+    how = f"sums threads=256 lanes={lanes} warps={warps} parts={parts}"
+    plan = Contraction(text, sizes, "float32", backend=device_backend, how=how, quick=True)
+    arrays = whole(np.random.default_rng(6), plan, n)
+    assert np.array_equal(done(plan, arrays, n), einsum(plan, arrays))
+
+
+def test_a_slow_output_is_read_side_by_side(device_backend):
+    """The output's first index is the factor's last one: neighbouring lanes have neighbours of the factor."""
+    plan = Contraction("o[c b] = a[a b c]", dict(a=545, b=17), backend=device_backend, batch="c", entries=167)
+    assert plan.how.lanes == 1 and plan.how.parts > 1
+
+
 def test_sums_over_a_slow_index_are_read_side_by_side(device_backend):
     """By the model: a lane has a number for itself, and few columns are summed in parts."""
     wide = Contraction("o[x] = a[s x] w[s]", dict(s=10), backend=device_backend, entries=10**6)
@@ -85,7 +126,8 @@ def test_sums_over_a_slow_index_are_read_side_by_side(device_backend):
     rows = Contraction("o[i] = a[i j]", dict(j=4000), backend=device_backend, entries=4000)
     assert [plan.how.name for plan in (wide, few, rows)] == ["sums"] * 3
     assert (wide.how.lanes, wide.how.parts) == (1, 1)
-    assert few.how.lanes == 1 and few.how.parts * 4000 <= sums.FILLED < 2 * few.how.parts * 4000
+    assert (few.how.lanes, few.how.warps) == (1, sums.WARPS)
+    assert sums.FILLED / 2 < few.how.at_work(few.program, 4000) <= sums.FILLED
     assert rows.how.lanes == 32
 
 
@@ -95,6 +137,11 @@ def test_neighbours_of_several_sums_at_once(device_backend):
     plan = Contraction(text, sizes, backend=device_backend, how="sums threads=64 lanes=4 near=2", quick=True)
     arrays = whole(np.random.default_rng(4), plan, 4)
     assert np.array_equal(done(plan, arrays, 4), einsum(plan, arrays))
+
+
+def test_teams_that_a_block_has_not_are_refused(device_backend):
+    with pytest.raises(ArgumentError, match="multiples of 32 x 4"):
+        Contraction("o[e] = a[e s]", dict(s=500), backend=device_backend, how="sums threads=64 lanes=8 warps=4")
 
 
 @pytest.mark.parametrize("how", ["sums threads=64 lanes=4 near=2", "flat threads=64 near=2"])
@@ -137,6 +184,84 @@ def test_entries_whose_parts_have_no_room_go_after_the_others(device_backend, mo
     assert done(plan, {name: a[:0] for name, a in arrays.items()}, 0).shape == (0,)
 
 
+LONG = (("ij->", (301, 403)), ("abc->cb", (90, 3, 31)), ("ij,ij->i", (3, 9001)))
+
+
+def long_sums(device_backend):
+    """[(string, arrays on the device, bits of the result)], with parts."""
+    found = []
+    for text, shape in LONG:
+        rng = np.random.default_rng(7)
+        arrays = [device_backend.from_host(rng.random(shape)) for _ in text.split("->")[0].split(",")]
+        result = device_backend.to_host(contract(text, *arrays, backend=device_backend))
+        found.append((text, arrays, result.tobytes()))
+    return found
+
+
+def differ(device_backend, sums_) -> int:
+    """Results whose bits are others than before, of a call each."""
+    found = [contract(text, *arrays, backend=device_backend) for text, arrays, _ in sums_]
+    bits = [device_backend.to_host(x).tobytes() for x in found]
+    return sum(one != before for one, (*_, before) in zip(bits, sums_))
+
+
+def test_the_same_bits_at_each_call(device_backend):
+    """Whichever block comes last."""
+    sums_ = long_sums(device_backend)
+    assert [differ(device_backend, sums_) for _ in range(20)] == [0] * 20
+
+
+def test_the_same_bits_on_streams_of_several_threads(device_backend):
+    """Each thread has a stream of its own, or all share one: their launches do not count together."""
+    sums_, wrong = long_sums(device_backend), []
+    shared = device_backend.arrays.cuda.Stream(non_blocking=True)
+    device_backend.synchronize()
+
+    def work(stream):
+        with stream or device_backend.arrays.cuda.Stream(non_blocking=True):
+            wrong.extend(differ(device_backend, sums_) for _ in range(10))
+
+    for stream in (None, shared):
+        workers = [threading.Thread(target=work, args=(stream,)) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    assert wrong == [0] * 80
+
+
+def test_launches_count_by_themselves(device_backend):
+    """Counters belong to a stream; launches of a graph have their own."""
+    stream = device_backend.arrays.cuda.Stream(non_blocking=True)
+    here = [device_backend.counters(5) for _ in range(2)]
+    with stream:
+        there = [device_backend.counters(5) for _ in range(2)]
+    of_graphs = []
+    for _ in range(2):
+        device_backend.record(lambda: of_graphs.append(device_backend.counters(5)))
+
+    assert here[0] == here[1] and there[0] == there[1]
+    assert len({here[0], there[0], *of_graphs}) == 4
+
+
+def test_a_graph_of_a_sum_in_parts(device_backend):
+    """It runs again and again, beside the calls of the stream."""
+    how = "sums threads=64 lanes=32 warps=2 parts=5"
+    plan = Contraction("o[c] = a[c p]", dict(p=4001), backend=device_backend, how=how, quick=True)
+    arrays = whole(np.random.default_rng(8), plan, 3)
+    held = {name: device_backend.from_host(a, a.dtype) for name, a in arrays.items()}
+    run = plan.bind(held)
+    run()
+    again = device_backend.record(run)
+    for _ in range(3):
+        held["o"][...] = device_backend.from_host(np.full(3, np.nan))
+        device_backend.synchronize()
+        again()
+        run()
+        again()
+        assert np.array_equal(device_backend.to_host(held["o"]), einsum(plan, arrays))
+
+
 def parts_of(text, sizes, backend, **options):
     """Parts of the sums that the model considers."""
     plan = Contraction(text, sizes, backend=backend, **options)
@@ -147,8 +272,9 @@ def test_parts_are_for_few_numbers_with_long_sums(device_backend):
     long = dict(p=10**6)
     assert parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=10**4) == [1]  # many numbers
     one, several = parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=4)
-    assert one == 1 and sums.FILLED / 2 < 4 * 32 * several <= sums.FILLED
+    assert one == 1 and sums.FILLED / 2 < 4 * 32 * sums.WARPS * several <= sums.FILLED
     assert parts_of("o[c] = a[c p] b[c p]", dict(p=100), device_backend, entries=4) == [1]  # short sums
+    assert parts_of("o[c] = a[c p] b[c p]", dict(p=3000), device_backend, entries=4) == [1, 1]  # a block for each
 
 
 def test_work_that_does_not_fill_a_device_costs_more(device_backend):

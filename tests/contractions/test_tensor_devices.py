@@ -9,6 +9,7 @@ from test_tensor_parts import check_parts
 from kernels import Contraction, get_backend
 from kernels.contractions import named
 from kernels.engine.backend import cuda
+from kernels.engine.errors import ArgumentError
 
 FEW = 16  # bytes of a thread of `direct` that wait in the first cache: of tiles of 128 x 64 in double precision
 
@@ -63,6 +64,58 @@ def check_turns(backend):
         assert how.partition(" ")[0] == plan.how.name and plan.how.jam > 1
 
 
+APART = (  # text, extents, the statement of the same numbers in NumPy
+    ("o[a b c d] = x[a b c d] w[c b]", dict(b=3, c=23, d=33), "abcd,cb->abcd"),
+    ("o[a b c d] += x[a d b c] w[b]", dict(b=5, c=13, d=35), "adbc,b->abcd"),
+    ("o[a b c] = x[a b] w[c]", dict(b=33, c=67), "ab,c->abc"),
+)
+
+
+def check_apart(backend):
+    """Threads whose numbers lie apart: rows of odd lengths, entries that fill their last block in part."""
+    rng = np.random.default_rng(1)
+    for text, sizes, string in APART:
+        for dtype in ("float64", "float32"):
+            plan = Contraction(text, sizes, dtype, backend, how="flat threads=64 each=4", quick=True)
+            arrays = {a.name: rng.integers(-3, 4, plan.shape(a.name, 5)).astype(dtype) for a in plan.program.arguments}
+            wanted = np.einsum(string, arrays["x"], arrays["w"]) + (arrays["o"] if "+=" in text else 0)
+            assert np.array_equal(run(plan, arrays, 5)["o"], wanted), text
+            assert plan.how.each == 4
+
+
+def test_numbers_apart(stand_in):
+    check_apart(stand_in)
+
+
+def test_rows_of_odd_length_are_done_apart(stand_in):
+    """By choice; rows that are read at once stay so, and short entries have a thread for each number."""
+    text, sizes = "o[a b c] = x[a b c] w[b]", dict(b=47, c=1021)
+    assert Contraction(text, sizes, "float32", stand_in, how="flat").how.each == 4
+    assert Contraction(text, sizes | dict(c=1024), "float32", stand_in, how="flat").how.near == 4
+    assert Contraction(text, sizes | dict(c=21), "float32", stand_in, how="flat").how.each == 1
+    with pytest.raises(ArgumentError):
+        Contraction("o[a b] = x[a b k]", dict(b=9001, k=3), backend=stand_in, how="flat threads=64 each=4")
+
+
+SHARED = (  # text, extents, organisation: blocks that share numbers
+    ("o[] = a[i j]", dict(i=4000, j=4000), "sums threads=256 lanes=32 warps=8 parts=528"),
+    ("o[] = a[i j] b[j i]", dict(i=4001, j=4001), "sums threads=256 lanes=32 warps=8 parts=528"),
+    ("o[j] += a[i k j] b[i k] - 2 a[i k j]", dict(i=400, k=10), "sums threads=256 lanes=1 warps=8 parts=4"),
+    ("o[a b c d] = x[a b c d] w[c b]", dict(b=7, c=47, d=243), "flat threads=256 each=8"),
+)
+
+
+@pytest.mark.parametrize("text, sizes, how", SHARED)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_shared_sums_fill_a_device(monkeypatch, text, sizes, how, dtype):
+    """For sm_90: nothing is spilled, and registers leave room for five blocks of 256 threads of 65536 registers."""
+    monkeypatch.setattr(cuda, "machine_code", machine_code)
+    target = get_backend("cuda", arch="sm_90")
+    plan = Contraction(text, sizes, dtype, backend=target, how=how)
+    report = target.compile(plan.source).report["contraction"]
+    assert report["spill_stores"] == report["spill_loads"] == 0 and report["registers"] * 256 * 5 <= 65536, report
+
+
 @pytest.mark.parametrize("dtype, k", [("float64", 10), ("float64", 23), ("float32", 17)])
 def test_lanes_that_run_on_where_the_output_has_gaps(dtype, k):
     """Packs along n and k of t, which the output has apart; nothing is written between its entries."""
@@ -91,6 +144,7 @@ def test_on_a_gpu():
         assert check_random(backend, seed, alone=6)
 
     check_turns(backend)
+    check_apart(backend)
     check_parts(backend, 12, 301)
     check_device_arrays(backend)
 

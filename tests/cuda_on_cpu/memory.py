@@ -92,6 +92,12 @@ class Memory:
         self._kept.append(array)
         return array
 
+    def zeros(self, shape, dtype=np.float64):
+        """An array of the device, cleared."""
+        array = self.empty(shape, dtype)
+        array[...] = 0
+        return array
+
     def pinned(self, size):
         """A pinned buffer."""
         block = own_pages(size).view(Pinned)

@@ -139,6 +139,7 @@ def make(lag=None):
         float64=np.float64,
         ndarray=Array,
         empty=memory.empty,
+        zeros=memory.zeros,
         asarray=device.asarray,
         asnumpy=device.asnumpy,
         array=lambda a, order=None: device.asarray(np.array(a)),
@@ -196,6 +197,7 @@ def _runtime(device):
         driverGetVersion=lambda: 13000,
         runtimeGetVersion=lambda: 13000,
         streamSynchronize=device.streams.synchronize,
+        streamIsCapturing=lambda _: bool(device.streams.recorded),
         # Copies.
         memcpyHostToDevice=1,
         memcpyDeviceToHost=2,

@@ -22,6 +22,7 @@ class Streams:
         self.luck = None if lag is None else random.Random(lag)
         self.all = weakref.WeakValueDictionary()  # {address: Stream}
         self.recorded = []  # lists of launches while a stream is captured
+        self.turns = collections.defaultdict(threading.RLock)  # {address: lock}: work of a stream is in order
         self._here = threading.local()
 
         # The classes that CuPy has, of this device.
@@ -51,7 +52,8 @@ class Streams:
             if self.luck is not None:
                 self.everything()
             if not isinstance(item, tuple):
-                item()
+                with self.turns[ptr]:
+                    item()
             return
 
         stream.work.append(item)

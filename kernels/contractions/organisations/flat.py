@@ -1,4 +1,8 @@
-"""A thread for a number of the output, or for some neighbours; the thread loops over the sums."""
+"""A thread for a number of the output, or for some; the thread loops over the sums.
+
+Some are neighbours that are read and written at once, or, where rows are no multiple of these, numbers that lie a
+block's threads apart: all of them are asked for before the first is written.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,13 @@ from ..prices import price_of
 from .base import Organisation, Unable
 from .threads import Threads, batch_is_last, several
 
+EACH = 4  # numbers of a thread that lie apart
+WHOLE = 8  # blocks of an entry, at least, if its last one may be filled in part
+
 
 @dataclasses.dataclass(frozen=True)
 class Flat(Threads):
-    """A thread for `near` neighbours of the output, `jam` times."""
+    """A thread for `near` neighbours of the output, `jam` times, or for `each` numbers that lie apart."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("flat",)
     COMPLEX: ClassVar[bool] = True
@@ -25,9 +32,11 @@ class Flat(Threads):
     threads: int  # of a block
     near: int = 1  # neighbours of the output that a thread writes at once, 16 bytes at most
     jam: int = 1  # turns of the loop before the last that a thread does; only with near > 1
+    each: int = 1  # numbers of a thread, a block's threads apart; only with near = 1
 
     def details(self) -> list[str]:
-        return [f"{self.threads} threads", *several(self.near, "at once"), *several(self.jam, "turns")]
+        numbers = [*several(self.near, "at once"), *several(self.jam, "turns"), *several(self.each, "apart")]
+        return [f"{self.threads} threads", *numbers]
 
     # ---- choice
     @classmethod
@@ -40,15 +49,23 @@ class Flat(Threads):
             if not p.mixed and neighbours(p, v):
                 near = v
 
-        return [cls(256, near=near)]
+        several_ = near == 1 and cls(256, each=EACH)._in_blocks(p)
+        return [cls(256, near, each=EACH if several_ else 1)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         return threads.effort(p) * price_of("flat")
+
+    def serves(self, p: Program) -> str:
+        if self.each > 1 and not (self.near == 1 and self._in_blocks(p)):
+            return "each=1: numbers that lie apart are of products without sums, of many numbers an entry"
+        return super().serves(p)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
         if self.near > 1:
             return self._near_text(p)
+        if self.each > 1:
+            return self._apart_text(p)
 
         # Neighbouring threads have neighbouring numbers of the output: of the batch, or of an entry.
         most = _largest(p)
@@ -74,6 +91,40 @@ class Flat(Threads):
             *near_statement(n, self.near, self.jam),
             "}",
         ]
+
+    def _apart_text(self, p: Program) -> list[str]:
+        """Blocks have numbers of one entry each."""
+        (n,) = threads.nests(p)
+        own = threads.numbered("x", n.loops)
+        place = f"const unsigned x = first + u * {self.threads};"
+        within = f"const unsigned x = min(int(first + u * {self.threads}), {n.size - 1});"
+        to = threads.number_at(n, 0, n.loops, own)
+        sum_ = [*threads.split(n.loops, "x", own), *threads.sum_of(n, own), f"sums[u] = {threads.old_value(n, to)}sum;"]
+        store = [*threads.split(n.loops, "x", own), f"if (x < {n.size}) {to} = sums[u];"]
+
+        turns_ = f"UNROLL for (int u = 0; u < {self.each}; ++u)"
+        return [
+            f"KERNEL(contraction, Arguments, {self.threads}) {{",
+            f"const int part = blockIdx.x % {self._blocks(n.size)};",
+            f"const long b = blockIdx.x / {self._blocks(n.size)};\n(void)b;",
+            *pointers(p, "b"),
+            f"// {n.statement}",
+            f"const int first = part * {self.threads * self.each} + threadIdx.x;\nscalar sums[{self.each}];",
+            f"{turns_} {threads.block([within, *sum_])}",
+            f"{turns_} {threads.block([place, *store])}",
+            "}",
+        ]
+
+    def _blocks(self, size: int) -> int:
+        """Blocks of an entry."""
+        return -(-size // (self.threads * self.each))
+
+    def _in_blocks(self, p: Program) -> bool:
+        """Whether blocks of `each` numbers a thread serve: of products without sums, in the order of memory."""
+        n, *more = threads.nests(p)
+        if more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)):
+            return False
+        return n.size >= WHOLE * self.threads * self.each
 
     def _head(self) -> list[str]:
         return [
@@ -101,6 +152,8 @@ class Flat(Threads):
         return found
 
     def items(self, p: Program, n: int) -> int:
+        if self.each > 1:
+            return n * self._blocks(_largest(p)) * self.threads
         numbers = _largest(p) // self.near
         return n * (numbers // (self.jam if self.near > 1 else 1))
 
@@ -111,17 +164,20 @@ class Flat(Threads):
             "threads": (64, 128, 256, 512),
             "near": (1, *(v for v in (2, 4) if neighbours(p, v))),
             "jam": tuple(j for j in (1, 2, 4, 8) if turns % j == 0),
+            "each": (1, 2, 4, 8),
         }
 
     def moved(self, name: str, value) -> Flat:
         if name == "jam" and self.near == 1 and value > 1:
             raise Unable("turns are of neighbours")
-        if name == "near" and value == 1:
-            return dataclasses.replace(self, near=1, jam=1)
+        if name == "each" and self.near > 1 and value > 1:
+            raise Unable("neighbours are read at once")
+        if name == "near":
+            return dataclasses.replace(self, near=value, jam=1 if value == 1 else self.jam, each=1)
         return dataclasses.replace(self, **{name: value})
 
     def legal(self, p: Program) -> bool:
-        if not super().legal(p):
+        if not super().legal(p) or (self.each > 1 and not self._in_blocks(p)):
             return False
         return self.near == 1 or (neighbours(p, self.near) and _turns(threads.nests(p)[0]) % self.jam == 0)
 

@@ -1,10 +1,11 @@
 """Some lanes of a warp for a number of the output: each lane adds up its part of the sums.
 
 Where neighbours of the output are neighbours in the factors too, a lane has a number for itself: the lanes of a warp
-read side by side.
+read side by side. Numbers are counted as they lie in the largest factor: sums are long, outputs are short.
 
-Few numbers with long sums would leave most of a device idle. With `parts` several warps add up parts of a number's
-sums, and a second kernel adds up the parts in their order.
+Few numbers with long sums would leave most of a device idle. Several warps of a block share a number's sums, and with
+`parts` several blocks do: the block that is the last to have left its part adds up all of them, in their order. So bits
+do not depend on which block that is. It is known by a counter (engine/backend/counters.py).
 """
 
 from __future__ import annotations
@@ -12,30 +13,35 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import threading
 from typing import ClassVar
 
 import numpy as np
 
 from ...engine.backend.base import Shape
+from ...engine.backend.counters import COUNTER
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record
 from .. import render_threads as threads
-from ..plan import Nest, Product, Program, names as names_of, pointers, reads
+from ..plan import FAR, Nest, Product, Program, merged, names as names_of, pointers, reads
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
-from .threads import Threads, batch_is_last, several, step_of_neighbours
+from .threads import Threads, batch_is_last, several
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
-TURNS = 8  # loads of a lane that are worth a part of a sum
-ALONE = 8  # loads of a lane at a time that has a number for itself; lanes that share a number have half as many
+TURNS = 4  # loads of a lane that are worth a part of a sum
+UNDER_WAY = 64  # bytes that a lane asks for before it adds
+FEWEST, MOST = 4, 16  # loads that these are
 SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
 FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
 CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
-SECOND_KERNEL = 3e-6  # seconds of the kernel that adds up parts
+LAST = 1e-6  # seconds of the block that adds up parts
 ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
+COUNTED = 1 << 14  # blocks that have parts together, at most
+WARPS = 8  # of a block that share numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,19 +54,35 @@ class Sums(Threads):
     threads: int  # of a block
     lanes: int = 1  # of a warp, for a number of the output
     near: int = 1  # neighbours of a sum that a lane reads at once, 16 bytes at most
-    parts: int = 1  # of the sums, by different lanes
+    warps: int = 1  # of a block, that share a number
+    parts: int = 1  # of the sums, by different blocks
 
     def details(self) -> list[str]:
-        lanes = [*several(self.lanes, "lanes"), *several(self.near, "at once"), *several(self.parts, "parts")]
-        return [f"{self.threads} threads", *lanes]
+        return [
+            f"{self.threads} threads",
+            *several(self.lanes, "lanes"),
+            *several(self.near, "at once"),
+            *several(self.warps, "warps"),
+            *several(self.parts, "parts"),
+        ]
+
+    @property
+    def team(self) -> int:
+        """Lanes that share a number, in a block."""
+        return self.lanes * self.warps
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of the output that a block has."""
+        return self.threads // self.team
 
     # ---- choice
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        n, *more = threads.nests(p)
-        if more or not threads.independent(p) or not _summed(n):
+        if len(threads.nests(p)) > 1 or not threads.independent(p) or not _summed(threads.nests(p)[0]):
             return []
 
+        n = ordered(p)
         near = 1 if p.mixed else widest(n, p.dtype)
         longest = max(threads.size(q.sums) for q in n.products)
         lanes = 2
@@ -70,20 +92,30 @@ class Sums(Threads):
 
         found: list[Organisation] = [cls(256, lanes, near)]
         if not p.mixed:
-            found += [cls(256, LANES, near, parts) for parts in _parts(p, n.size * LANES, longest // (near * LANES))]
+            found += cls._shared(p, cls(32 * WARPS, LANES, near, WARPS), n, longest)
         if _side_by_side(p, n):
-            found += [cls(256, parts=parts) for parts in (1, *_parts(p, n.size, longest))]
+            found += [cls(256), *cls._shared(p, cls(32 * WARPS, warps=WARPS), n, longest)]
         return found
+
+    @classmethod
+    def _shared(cls, p: Program, how: Sums, n: Nest, longest: int) -> list[Organisation]:
+        """Blocks that share sums, if a usual batch does not fill a device without. longest: terms of a sum."""
+        turns = longest // (how.team * how.near)
+        blocks = -(-library_costs.usual_batch(p) * n.size // how.numbers)
+        if blocks * how.numbers * how.lanes >= FILLED or turns < 1:
+            return []
+        parts = min(FILLED // (blocks * how.threads), turns // TURNS)
+        return [dataclasses.replace(how, parts=max(parts, 1))]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         price = self._read(p) / library_costs.unit("threads", p) if self.lanes == 1 else self._work(p)
         if self.parts == 1:
             return price
-        second = SECOND_KERNEL / library_costs.unit("threads", p)
-        return price + second / library_costs.usual_batch(p) / self.waits(p)
+        last = LAST / library_costs.unit("threads", p)
+        return price + last / library_costs.usual_batch(p) / self.waits(p)
 
     def floor(self, p: Program) -> float:
-        (n,) = threads.nests(p)
+        n = ordered(p)
         crossing = self.lanes > 1 and self.near == 1 and _side_by_side(p, n)
         moved = library_costs.memory_seconds("threads", p)
         return max(moved, self._read(p)) * (CROSSING if crossing else 1.0)
@@ -96,69 +128,77 @@ class Sums(Threads):
         singly = self.lanes > 1 and self.near == 1
         return threads.work(p) * np.dtype(p.dtype).itemsize / CACHE * (SINGLY if singly else 1.0)
 
+    def serves(self, p: Program) -> str:
+        if not self._has_whole_teams:
+            return f"threads of whole teams: multiples of {LANES} x {self.warps}"
+        return super().serves(p)
+
+    @property
+    def _has_whole_teams(self) -> bool:
+        return self.threads % (LANES * self.warps) == 0
+
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
-        (n,) = threads.nests(p)
+        n = ordered(p)
         names = threads.numbered("x", n.loops)
-        lines = [*self._head(p, "contraction", n, names, self.lanes), "scalar sum = 0;"]
-
+        lines = [*self._head(p, n, names), "scalar sum = 0;"]
         for q in n.products:
-            lines += self._product(n, q, names)
-        lines.append(f"sum = over_lanes<{self.lanes}>(sum);")
+            lines += self._product(n, q, names, np.dtype(p.dtype).itemsize)
+        lines.append(f"sum = over_team<{self.lanes}, {self.warps}>(sum);")
 
-        if self.parts == 1:
-            return [*lines, *_stored(n, names), "}"]
-        return [*lines, "if (on && lane == 0) ((scalar *)a.at_parts)[item] = sum;", "}", *self._added_up(p, n, names)]
-
-    def _head(self, p: Program, kernel: str, n: Nest, names, lanes: int) -> list[str]:
-        """A kernel up to the place of a number of the output. `item`: parts of numbers, one part of all after the
-        other."""
-        parts = self.parts if kernel == "contraction" else 1
-        part = "const long number = item;\nconst int part = 0;"
         if self.parts > 1:
-            part = f"const long numbers = items / {lanes * parts}, number = item % numbers;"
-            part += "\nconst int part = int(item / numbers);"
+            lines += self._added_up()
+        return [*lines, *_stored(n, names), "}"]
+
+    def _head(self, p: Program, n: Nest, names) -> list[str]:
+        """The kernel up to the place of a number of the output. `member`: of the lanes that share it."""
         return [
-            f"KERNEL({kernel}, Arguments, {self.threads}) {{",
-            "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
-            f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {lanes};",
-            f"{part}\nconst int lane = threadIdx.x % {lanes};\n(void)lane, (void)part;",
+            f"KERNEL(contraction, Arguments, {self.threads}) {{",
+            f"const Member<{self.lanes}, {self.warps}> me;",
+            f"const long place = blockIdx.x * {self.numbers}L + me.number;",
+            "const bool on = place < items;\nconst long number = on ? place : items - 1;",
+            "const int member = me.rank;",
             *_place(p, n, names),
         ]
 
-    def _added_up(self, p: Program, n: Nest, names) -> list[str]:
-        """The second kernel: a warp adds up the parts of a number, in their order."""
+    def _added_up(self) -> list[str]:
+        """The last of the blocks that have parts of the same numbers goes on: with the sums of all parts."""
         return [
-            *self._head(p, "contraction_sum", n, names, LANES),
-            "const scalar *const parts = (const scalar *)a.at_parts + number;",
-            "scalar sum = 0;",
-            f"UNROLL_BY({ALONE}) for (int k = lane; k < {self.parts}; k += {LANES}) sum += parts[k * numbers];",
-            f"sum = over_lanes<{LANES}>(sum);",
-            *_stored(n, names),
+            "scalar *const parts = (scalar *)a.at_parts + number;",
+            "if (on && member == 0) parts[blockIdx.y * items] = sum;",
+            f"if (!is_last_of({self.parts}, (int *)a.at_counters + blockIdx.x)) return;",
+            "sum = 0;",
+            f"UNROLL_BY({FEWEST}) for (int k = member; k < {self.parts}; k += {self.team}) "
+            "sum += fresh(parts + k * items);",
+            f"sum = over_team<{self.lanes}, {self.warps}>(sum);",
+        ]
+
+    def _product(self, n: Nest, q: Product, names, size: int) -> list[str]:
+        """A lane's part of a product's sum: turns whose loads are under way together, then the rest of them. size:
+        bytes of a number."""
+        v, many = self.near, threads.size(q.sums)
+        whole, turns = many // (self.team * v), -(-many // (self.team * v))
+        at_once = min(max(UNDER_WAY // (v * size), FEWEST), MOST, turns)
+        term = " ".join(self._term(n, q, names))
+
+        first, last = "0", str(turns)
+        if self.parts > 1:
+            each = -(-turns // self.parts)
+            first, last = f"int(blockIdx.y) * {each}", f"min(first + {each}, {turns})"
+
+        turn = f"((i + u) * {self.team} + member) * {v}"
+        some = f"UNROLL for (int u = 0; u < {at_once}; ++u)"
+        within = f"const long k_ = {turn}L;\nconst bool on = i + u < last && k_ < {many};\nconst int k = on ? k_ : 0;"
+        return [
+            f"{{ const int first = {first}, last = {last}, whole = min(last, {whole});\nint i = first;",
+            f"UNROLL_BY(1) for (; i + {at_once} <= whole; i += {at_once}) {some} "
+            f"{{ const int k = {turn}; {term} sum += term; }}",
+            f"if (i < last) {some} {{ {within} {term} sum += on ? term : scalar(0); }}",
             "}",
         ]
 
-    def _product(self, n: Nest, q: Product, names) -> list[str]:
-        """A lane's part of a product's sum: whole turns of all lanes, whose loads are under way together; the rest."""
-        w, v, many = self.lanes, self.near, threads.size(q.sums)
-        whole, turns = many // (w * v), -(-many // (w * v))
-        each = -(-turns // self.parts)
-        last = f"part < {-(-turns // each) - 1} ? (part + 1) * {each} : {turns}" if self.parts > 1 else str(turns)
-
-        at_once = ALONE if w == 1 else ALONE // 2
-        place = f"const int k = (i * {w} + lane) * {v};"
-        term = " ".join(self._term(n, q, names))
-        lines = [
-            f"{{ const int first = part * {each}, last = {last}, whole = last < {whole} ? last : {whole};",
-            f"UNROLL_BY({at_once}) for (int i = first; i < whole; ++i) {{ {place} {term} }}",
-        ]
-        if turns > whole:
-            rest = f"const int i = {whole}; {place} if (k < {many}) {{ {term} }}"
-            lines.append(f"if (first <= {whole} && whole < last) {{ {rest} }}")
-        return [*lines, "}"]
-
     def _term(self, n: Nest, q: Product, names) -> list[str]:
-        """C++ that adds `near` terms from term k on."""
+        """C++ of `term`: the sum of `near` terms from term k on."""
         v, indices, loads, words = self.near, ["k"], [], []
         if len(q.sums) > 1:
             indices = threads.numbered("k", q.sums)
@@ -173,12 +213,12 @@ class Sums(Threads):
             else:
                 words.append(f"*({at})")
 
-        sign = "-" if q.number == -1 else "+"
         number = "" if abs(q.number) == 1 else f"{threads.number_text(q)} * "
-        add = f"sum {sign}= {number}{' * '.join(words)};"
-        if v > 1:
-            add = f"UNROLL for (int s = 0; s < {v}; ++s) {add}"
-        return [*loads, add]
+        product = f"{number}{' * '.join(words)}"
+        if v == 1:
+            return [*loads, f"const scalar term = {'-' if q.number == -1 else ''}({product});"]
+        sign = "-" if q.number == -1 else "+"
+        return [*loads, "scalar term = 0;", f"UNROLL for (int s = 0; s < {v}; ++s) term {sign}= {product};"]
 
     def stand_ins(self) -> list[Organisation]:
         return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
@@ -190,85 +230,172 @@ class Sums(Threads):
         return self
 
     def items(self, p: Program, n: int) -> int:
-        return n * threads.nests(p)[0].size * self.lanes * self.parts
+        return n * ordered(p).size
+
+    def shape(self, p: Program) -> Shape:
+        return Shape(self.threads, self.numbers, self.shared_bytes(p), rows=self.parts)
+
+    def at_work(self, p: Program, n: int) -> int:
+        return super().at_work(p, n) * self.parts
+
+    def shared_bytes(self, p: Program) -> int:
+        """A sum of each thread, or the number of blocks that were there before."""
+        return max(np.dtype(p.dtype).itemsize * self.threads if self.warps > 1 else 0, COUNTER if self.parts > 1 else 0)
 
     def launch(self, plan, arrays, values, n: int):
         if self.parts == 1:
             return super().launch(plan, arrays, values, n)
 
-        # Entries whose parts have room, one set after the other.
-        p, size = plan.program, plan.dtype.itemsize
-        how, (nest,) = self.for_arrays(p, values), threads.nests(p)
-        most = max(ROOM // (nest.size * self.parts), 1)
-        parts = plan.backend.empty((min(n, most) * nest.size * self.parts,), plan.dtype)
+        # Entries whose parts and counters have room, one set after the other.
+        p, backend, how = plan.program, plan.backend, self.for_arrays(plan.program, values)
+        numbers = how.items(p, 1)
+        most = max(min(ROOM // (numbers * self.parts), COUNTED * self.numbers // numbers), 1)
+        parts = backend.empty((min(n, most) * numbers * self.parts,), plan.dtype)
 
         runs = []
         for first in range(0, n, most):
-            count = min(most, n - first)
-            moved = threads.without_past(values) | {"at_parts": plan.backend.address(parts)}
-            for array in p.arguments:
-                if array.place is not None:
-                    moved[f"at_{array.name}"] += first * size * values[f"step_{array.name}"]
-
-            held, keep = record(how.members(p), n=count, **moved), [parts, *arrays.values()]
-            for name, items in (("contraction", how.items(p, count)), ("contraction_sum", count * nest.size * LANES)):
-                run = plan.module(how).bind(name, Shape(self.threads), held, keep=keep)
-                runs.append(functools.partial(run, items))
-        return functools.partial(_one_by_one, runs)
+            items = how.items(p, min(most, n - first))
+            moved = _moved_on(p, values, first) | {"at_parts": backend.address(parts)}
+            held = record(how.members(p), n=items // numbers, **moved)
+            run = plan.module(how).bind("contraction", how.shape(p), held, keep=[parts, *arrays.values()])
+            runs.append(_Counted(backend, held, -(-items // self.numbers), functools.partial(run, items)))
+        return runs[0] if len(runs) == 1 else functools.partial(_one_by_one, runs)
 
     def members(self, p: Program) -> str:
         members = super().members(p)
-        return f"{members} at_parts:address" if self.parts > 1 else members
+        return f"{members} at_parts:address at_counters:address" if self.parts > 1 else members
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
-        wide = widest(threads.nests(p)[0], p.dtype)
+        wide = widest(ordered(p), p.dtype)
         parts = () if p.mixed else (1, 2, 8, 32, 128, 512, 2048)
         return {
             "threads": (64, 128, 256, 512),
             "lanes": (1, 2, 4, 8, 16, 32),
             "near": tuple(sorted({1, wide})),
+            "warps": (1, 2, 4, 8, 16),
             "parts": parts,
         }
 
     def legal(self, p: Program) -> bool:
-        if not super().legal(p):
+        if not super().legal(p) or not self._has_whole_teams:
             return False
-        return self.near == 1 or (self.lanes > 1 and self.near == widest(threads.nests(p)[0], p.dtype))
+        return self.near == 1 or (self.lanes > 1 and self.near == widest(ordered(p), p.dtype))
 
     def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
-        turn = self.lanes * self.near
-        return n.size * (-(-many // turn) * turn * len(q.factors) + self.lanes * math.log2(self.lanes))
+        turn = self.team * self.near
+        return n.size * (-(-many // turn) * turn * len(q.factors) + self.team * math.log2(self.team))
 
 
-def _parts(p: Program, lanes: int, loads: int) -> list[int]:
-    """Parts of sums with which the lanes of a usual batch fill a device, if they do not without. lanes: of an entry's
-    output. loads: of a lane."""
-    missing = FILLED // (library_costs.usual_batch(p) * lanes)
-    most = min(missing, loads // TURNS)
-    return [2 ** int(math.log2(most))] if most > 1 else []
+# ---- the order of numbers and terms ---------------------------------------------------------------------------------
+
+
+@functools.lru_cache(64)
+def ordered(p: Program) -> Nest:
+    """The statement's loops, those of each sum in the order of its largest factor: neighbours are read side by side."""
+    (n,) = threads.nests(p)
+    if p.mixed:
+        return n
+
+    products = []
+    for q in n.products:
+        f = _largest(p, n, q.factors)
+        sums = sorted(q.sums, key=lambda loop: -loop.step[f] if loop.step[f] else -math.inf)
+        products.append(q._replace(sums=merged(sums)))
+    return dataclasses.replace(n, products=tuple(products))
+
+
+def _largest(p: Program, n: Nest, factors) -> int:
+    """The factor that has the most numbers for a usual batch, the first of equal ones."""
+
+    def numbers(f: int) -> int:
+        array = p.arrays[n.names[f]]
+        return array.size * (1 if array.place is None else library_costs.usual_batch(p))
+
+    return max(factors, key=numbers)
+
+
+def _around_batch(p: Program, n: Nest) -> tuple[list[int], list[int]]:
+    """Places of the output's loops that are slower than the batch, and faster, as the largest factor has them; or the
+    output, if that factor lacks some."""
+    places = list(range(len(n.loops)))
+    by_output = (places, []) if batch_is_last(p) else ([], places)
+    if p.mixed:
+        return by_output
+
+    f = _largest(p, n, sorted(n.factors))
+    steps = [loop.step[f] for loop in n.loops]
+    if not all(steps) or (p.batch and p.arrays[n.names[f]].place is None):
+        return by_output
+
+    places.sort(key=lambda place: -steps[place])
+    return [k for k in places if steps[k] >= FAR], [k for k in places if steps[k] < FAR]
 
 
 def _place(p: Program, n: Nest, names) -> list[str]:
-    """C++ of the place of a number of the output. Neighbours in memory have neighbouring numbers."""
-    spread = f"const long b = number / {n.size};\nconst int x = int(number % {n.size});"
-    if batch_is_last(p):
-        spread = "const long b = number % a.n;\nconst int x = int(number / a.n);"
-    return [spread, "(void)b, (void)x;", *pointers(p, "b"), f"// {n.statement}", *threads.split(n.loops, "x", names)]
+    """C++ of the place of a number of the output."""
+    slow, fast = _around_batch(p, n)
+    own = [n.loops[k] for k in fast]
+    size = threads.size(own)
+
+    spread = f"const long b = number / {size};" if not slow else f"const long b = number / {size} % a.n;"
+    lines = [spread, "(void)b;", *pointers(p, "b"), f"// {n.statement}"]
+    if fast:
+        lines.append(f"const int x = int(number % {size});")
+        lines += threads.split(own, "x", [names[k] for k in fast])
+    if slow:
+        lines.append(f"const int y = int(number / {size} / a.n);")
+        lines += threads.split([n.loops[k] for k in slow], "y", [names[k] for k in slow])
+    return lines
 
 
 def _side_by_side(p: Program, n: Nest) -> bool:
-    """Whether neighbours of the output read neighbours of the factors, or the same numbers."""
+    """Whether neighbouring numbers read neighbours of the factors, or the same numbers."""
     if p.mixed:
         return False
-    steps = [step_of_neighbours(p, n, f) for f in n.factors]
+    steps = [_step_of_neighbours(p, n, f) for f in n.factors]
     return 1 in steps and all(step in (0, 1) for step in steps)
+
+
+def _step_of_neighbours(p: Program, n: Nest, f: int) -> int:
+    """Numbers of a factor from one number to the next, as they are counted."""
+    _, fast = _around_batch(p, n)
+    if fast:
+        return n.loops[fast[-1]].step[f]
+    array = p.arrays[n.names[f]]
+    return 0 if array.place is None else array.behind(array.place)
+
+
+# ---- launches -------------------------------------------------------------------------------------------------------
+
+
+class _Counted:
+    """A launch whose counters are of the stream that it is queued on."""
+
+    def __init__(self, backend, held, blocks: int, run):
+        self._backend, self._held, self._blocks, self._run = backend, held, blocks, run
+        self._mine = threading.Lock()
+
+    def __call__(self) -> None:
+        with self._mine:
+            self._held["at_counters"] = self._backend.counters(self._blocks)
+            self._run()
+
+
+def _moved_on(p: Program, values, first: int) -> dict:
+    """Values of the record for the entries from `first` on."""
+    moved = threads.without_past(values)
+    size = np.dtype(p.dtype).itemsize
+    for array in p.arguments:
+        if array.place is not None:
+            moved[f"at_{array.name}"] += first * size * values[f"step_{array.name}"]
+    return moved
 
 
 def _stored(n: Nest, names) -> list[str]:
     """C++ that stores a sum, by one lane."""
     return [
-        f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{threads.offset(n, 0, n.loops, names)}];",
+        f"if (on && member == 0) {{ scalar &to = at_{n.names[0]}[{threads.offset(n, 0, n.loops, names)}];",
         f"to = {threads.old_value(n)}sum; }}",
     ]
 

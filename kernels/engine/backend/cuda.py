@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
 from .base import DOUBLE, OF, Backend, Ends, Module, Source
+from .counters import Counters
 from .entry import THREADS
 from .facts import of_capability
 from .gpus import device_count, import_cupy
@@ -253,7 +254,7 @@ class CudaBackend(CudaTarget):
         self.facts = dataclasses.replace(self.facts, shared_of_block=shared)
         self.multiprocessors = facts["multiProcessorCount"]
         self._memory_size = facts["totalGlobalMem"]
-        self._pinned, self.peers = PinnedMemory(self._runtime), Peers(self)
+        self._pinned, self.peers, self._counters = PinnedMemory(self._runtime), Peers(self), Counters(self)
         self._streams: dict[int, typing.Any] = {}  # streams of the host; CuPy 14 destroys them with their objects
 
     def use(self):
@@ -305,6 +306,14 @@ class CudaBackend(CudaTarget):
 
     def address(self, array):
         return array.data.ptr
+
+    def counters(self, count: int) -> int:
+        """Address of so many counters of 4 bytes for a launch on the current stream. They are 0, and must be 0 again at
+        its end. The address is asked for at each launch."""
+        if here.watch:
+            return here.watch.counters(count)
+        self.use()
+        return self._counters.address(self.stream, count)
 
     def to_host(self, array) -> np.ndarray:
         self.use()

@@ -3,7 +3,7 @@
 A bind finds steps, blocks and the room of scratch memory, which takes a host some 100 us; arrays that lie alike need it
 once. So a bind is watched with stand-ins of the arrays, which no kernel ever reads: the address of a stand-in has the
 array's place in its upper bits. Where such a number stands in a record, the address of the array of each call goes.
-Scratch memory has places, too: each call has its own.
+Scratch memory has places, too: each call has its own. So have counters, which belong to the stream of each call.
 
     with watched(len(arrays)) as watch:
         bind([StandIn.of(array, address, place), ...])()      nothing is queued, no memory is taken
@@ -24,6 +24,7 @@ import numpy as np
 
 PLACE = 52  # bits of an address below an array's place
 MOST_PLACES = 512  # beyond are the bits of real numbers
+COUNTERS = MOST_PLACES - 1  # the place of counters
 ALIGNED = 16  # bytes that are read at once, at most: no launch depends on more of where an array begins
 BEGIN = 256  # bytes: scratch memory begins at multiples of it
 
@@ -83,6 +84,7 @@ class Watch:
     arrays: int  # that are bound
     launches: list[Launch] = dataclasses.field(default_factory=list)  # that were not queued
     scratch: list[int] = dataclasses.field(default_factory=list)  # bytes of memory that was not taken
+    counted: int = 0  # counters of a launch, at most
 
     def empty(self, shape, dtype) -> StandIn:
         """Scratch memory."""
@@ -90,6 +92,11 @@ class Watch:
         shape, dtype = (shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype)
         self.scratch.append(math.prod(shape) * dtype.itemsize)
         return StandIn.contiguous(shape, dtype, place + 1 << PLACE)
+
+    def counters(self, count: int) -> int:
+        """The address that stands in for counters."""
+        self.counted = max(self.counted, count)
+        return COUNTERS + 1 << PLACE
 
 
 class _Here(threading.local):
@@ -114,11 +121,13 @@ def watched(arrays: int) -> Iterator[Watch]:
 class Replay:
     """Launches with records of their own."""
 
-    def __init__(self, watch: Watch, begins, empty):
-        """begins: addresses of the arrays, as the stand-ins begin. empty: of the backend."""
+    def __init__(self, watch: Watch, begins, empty, counters=None):
+        """begins: addresses of the arrays, as the stand-ins begin. empty, counters: of the backend."""
         self._moves: list[tuple[memoryview, int, int, int]] = []  # record, member, place of an array, bytes behind it
         self._runs = []
-        self._empty, self._mine = empty, threading.Lock()
+        self._empty, self._counters, self._mine = empty, counters, threading.Lock()
+        self._counted: list[tuple[memoryview, int]] = []  # record, member
+        self._count = watch.counted
 
         # Scratch memory is one array.
         self._scratch, self._bytes = [], 0
@@ -132,7 +141,9 @@ class Replay:
             members = own.reshape(-1).view(np.int64)
             for k, number in enumerate(members.tolist()):
                 place, begin = (number >> PLACE) - 1, number & ((1 << PLACE) - 1)
-                if 0 <= place < MOST_PLACES:
+                if place == COUNTERS:
+                    self._counted.append((members.data, k))
+                elif 0 <= place < MOST_PLACES:
                     self._moves.append((members.data, k, place, begin - aligned[place]))
             self._runs.append(launch.bound(own))
 
@@ -145,5 +156,7 @@ class Replay:
         with self._mine:
             for members, k, place, begin in self._moves:
                 members[k] = addresses[place] + begin
+            for members, k in self._counted:
+                members[k] = self._counters(self._count)
             for run in self._runs:
                 run()
