@@ -30,6 +30,8 @@ from .text import Statement
 from .ways import MODES, WIDTH, Levels, exchanges, levels_of, streams
 
 PAGE = 4096  # bytes
+LINE = 64  # bytes of a cache line, and of the widest vectors
+ON_STACK = 256 << 10  # bytes of scratch, as packs.h has it
 STREAM = 1, 4  # rows and columns of a tile that streams
 
 
@@ -38,7 +40,14 @@ STREAM = 1, 4  # rows and columns of a tile that streams
 
 def members(p: Program) -> str:
     """Of the record of arguments: address, step between entries, and step between the parts that lie a batch apart."""
-    return arguments(p, "past:whole")
+    return arguments(p, "past:whole scratch:address")
+
+
+def scratch(p: Program, lanes: bool, threads: int) -> int:
+    """Bytes of the scratch of all threads, which a caller keeps; 0: it is on the stack."""
+    body, size = Body(p, lanes, (0, 0), False), np.dtype(p.dtype).itemsize
+    numbers = body.shared_room + body.room * (LINE // size if lanes else 1)
+    return threads * -(-numbers * size // LINE) * LINE if numbers * size > ON_STACK else 0
 
 
 def source(name: str, body: Body, ways, headers, folders, quick: bool) -> Source:
@@ -395,7 +404,7 @@ ENTRY = string.Template(
 KERNEL = string.Template("""}
 KERNEL(contraction, Arguments) {
     const Arguments a = *record;
-    return over_batch<$shared + $room>($count, threads, [&](long first, long last, scalar *shared) {
+    over_batch<$shared + $room>($count, threads, (scalar *)a.scratch, [&](long first, long last, scalar *shared) {
         scalar *const scratch = shared + $shared;
         once(a, shared);
         for (long b = first; b < last; ++b) {
@@ -405,6 +414,7 @@ KERNEL(contraction, Arguments) {
         }
         if (a.past) end_of_streams();
     });
+    return 0;
 }
 namespace {""")
 

@@ -93,7 +93,13 @@ class Packs(OnHost):
     def launch_of(self, plan, arrays, values, n: int) -> Launch:
         held = record(render_packs.members(plan.program), **values)
         addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
-        return Launch(plan.module(self), held, addresses, n)
+        scratch = plan.kept(("scratch", self), functools.partial(self._scratch, plan.program, plan.backend.threads))
+        return Launch(plan.module(self), held, addresses, n, scratch=scratch)
+
+    def _scratch(self, p: Program, threads: int) -> int:
+        """Bytes, see render_packs.scratch."""
+        p, _ = ways_of.with_copies(p, self.ways)
+        return render_packs.scratch(p, False, threads)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -162,6 +168,9 @@ class Lanes(Packs):
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
         return render_packs.source(self.name, body, self.ways, headers, folders, quick)
+
+    def _scratch(self, p: Program, threads: int) -> int:
+        return render_packs.scratch(p, True, threads)
 
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"tile": TILES}
