@@ -40,7 +40,7 @@ STREAM = 1, 4  # rows and columns of a tile that streams
 
 def members(p: Program) -> str:
     """Of the record of arguments: address, step between entries, and step between the parts that lie a batch apart."""
-    return arguments(p, "past:whole scratch:address")
+    return arguments(p, "past:whole asks:whole scratch:address")
 
 
 def scratch(p: Program, lanes: bool, threads: int) -> int:
@@ -87,7 +87,8 @@ class Body:
 
         # Inputs that are asked for an entry ahead, where entries come from memory: a part at each of so many tiles.
         inputs = [p.arrays[x] for x in e.inputs]
-        self.asked = [a for a in inputs if a.place == 0 and a.size > 1] if ask and self.past else []
+        alone = ask and not lanes and p.batch
+        self.asked = [a for a in inputs if a.place == 0 and a.size > 1] if alone else []
 
         # Places in scratch.
         self.places, self.room = places(p, [*p.of_kind("local"), *self.inside, *self.past])
@@ -249,7 +250,7 @@ class Body:
         if not self.asked or self.p.once(s):
             return []
         self.tiles.append(f"{turns(level.outer)} * {tiles}")
-        return ["if constexpr (PAST) ahead.ask();"]
+        return ["if (a.asks) ahead.ask();"]
 
     def _leave(self, name: str) -> list[str]:
         """An output from scratch to where it belongs."""

@@ -11,6 +11,7 @@ import pytest
 
 from kernels import Contraction, contract, get_backend
 from kernels.contractions import repeats, scratch
+from kernels.contractions.organisations import library_costs
 from kernels.contractions.render_packs import ON_STACK
 from kernels.engine.errors import ArgumentError
 
@@ -364,3 +365,14 @@ def test_a_large_scratch_is_kept(how, threads):
         assert np.array_equal(arrays["out"], wanted)
         rooms.add(scratch.room("launch", (ON_STACK,), np.dtype(np.uint8)).ctypes.data)
     assert plan.how.launch_of(plan, arrays, {}, 11).scratch > ON_STACK and len(rooms) == 1
+
+
+@pytest.mark.parametrize("text, shapes", [("ijk->ij", ((5, 40, 24),)), ("iajk,jl->iakl", ((6, 9, 7, 8), (7, 3)))])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_entries_from_memory_are_asked_for(monkeypatch, text, shapes, dtype):
+    """Also those beyond the last one, which there are none of."""
+    monkeypatch.setattr(library_costs, "from_memory", lambda held: True)
+    rng = np.random.default_rng(4)
+    arrays = [whole(rng, shape, dtype) for shape in shapes]
+    for _ in range(2):
+        assert np.array_equal(contract(text, *arrays, how="rows"), np.einsum(text, *arrays))

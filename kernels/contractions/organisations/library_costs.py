@@ -243,7 +243,12 @@ def fresh_seconds(style: str, p: Program) -> float:
 
 def streamed(size: float, held: float) -> bool:
     """Whether an output of so many bytes bypasses a core's caches. held: bytes of all arrays."""
-    return size >= STREAMED and held >= KEPT * cpu.third_cache()
+    return size >= STREAMED and from_memory(held)
+
+
+def from_memory(held: float) -> bool:
+    """Whether a call finds some of so many bytes in memory, not in a core's caches."""
+    return held >= KEPT * cpu.third_cache()
 
 
 def memory_seconds(style: str, p: Program, entries: int = 1) -> float:

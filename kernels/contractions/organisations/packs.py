@@ -91,7 +91,8 @@ class Packs(OnHost):
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
     def launch_of(self, plan, arrays, values, n: int) -> Launch:
-        held = record(render_packs.members(plan.program), **values)
+        asks = library_costs.from_memory(library_costs.held_bytes(plan.program, n))
+        held = record(render_packs.members(plan.program), asks=asks, **values)
         addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
         scratch = plan.kept(("scratch", self), functools.partial(self._scratch, plan.program, plan.backend.threads))
         return Launch(plan.module(self), held, addresses, n, scratch=scratch)
