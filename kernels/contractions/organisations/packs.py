@@ -22,8 +22,8 @@ from .on_host import Launch, OnHost
 CALL = 2e-6  # seconds
 COPIED = 1.5  # vector operations of a pack on its way past the caches
 AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther apart are not asked for ahead
-FAR_LINE = 1.5e-8  # seconds of such a line from beyond the second cache, as measured: 15 to 22 ns
-TURNED = 6.5  # vector operations of a pack on its way in or out
+FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
+TURNED = 1.7  # vector operations of a pack on its way in or out, for each time that its lanes double
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
 TILES: tuple[tuple[int, int], ...] = (
@@ -152,7 +152,7 @@ class Lanes(Packs):
             if a.place is None:
                 continue
             if a.after == 1 and _scattered(n, a.size, np.dtype(p.dtype).itemsize):
-                apart += a.before * FAR_LINE
+                apart += a.before * _far_line(p)
             else:
                 work += a.before * self._turns(a, n, width)
         return _with_memory((packs * work + once) / n, p, width, packs * apart / n)
@@ -162,7 +162,7 @@ class Lanes(Packs):
         """Vector operations of a pack of entries that are copied, for each part of an array that lies a batch apart."""
         squares, rest = divmod(a.after, width)
         if a.after > 1:
-            return squares * TURNED * width + rest * width
+            return squares * TURNED * math.log2(width) * width + rest * width
         packs, rest = divmod(n, width)
         return (packs + (width if rest else 0)) / (packs + (rest > 0))  # the rest comes number by number
 
@@ -188,6 +188,13 @@ def _scattered(n: int, numbers: int, size: int) -> bool:
     """Whether lines of an array come from beyond the second cache, far apart: n entries of so many numbers, of which
     neighbours belong to different entries."""
     return n * size > AHEAD and n * numbers * size > library_costs.CACHE
+
+
+def _far_line(p: Program) -> float:
+    """Seconds of a line of an array of which lines lie far apart."""
+    memory, cache = FAR_LINE
+    held = library_costs.cached(library_costs.held_bytes(p, library_costs.usual_batch(p)))
+    return memory + (cache - memory) * held
 
 
 def _foldable(can) -> list[int]:
