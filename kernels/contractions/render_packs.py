@@ -85,10 +85,11 @@ class Body:
         if not lanes and p.batch:
             self.past = [name for name in e.outputs if name not in e.updated and name not in self.inside]
 
-        # Inputs that are asked for an entry ahead, where entries come from memory: a part at each of so many tiles.
-        inputs = [p.arrays[x] for x in e.inputs]
+        # Inputs that are asked for an entry ahead, where entries come from memory: a part at each of so many tiles. Of
+        # diagonals few lines are read.
+        whole = [p.arrays[x] for x in e.inputs if not _has_diagonal(e.references[x])]
         alone = ask and not lanes and p.batch
-        self.asked = [a for a in inputs if a.place == 0 and a.size > 1] if alone else []
+        self.asked = [a for a in whole if a.place == 0 and a.size > 1] if alone else []
 
         # Places in scratch.
         self.places, self.room = places(p, [*p.of_kind("local"), *self.inside, *self.past])
@@ -418,6 +419,11 @@ KERNEL(contraction, Arguments) {
     return 0;
 }
 namespace {""")
+
+
+def _has_diagonal(references) -> bool:
+    """Whether an index stands twice in one of an array's references."""
+    return any(len(set(r.indices)) < len(r.indices) for r in references)
 
 
 def _word(true: bool) -> str:

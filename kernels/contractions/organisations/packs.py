@@ -72,17 +72,19 @@ class Packs(OnHost):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
-        n, work = library_costs.usual_batch(p), 0.0
+        n, work, size = library_costs.usual_batch(p), 0.0, np.dtype(p.dtype).itemsize
         for s, way in zip(p.statements, self.ways):
             work += ways_of.statement_price(p, s, way, WIDTH[p.dtype]) / (n if p.once(s) else 1)
 
+        # Entries that lie in pieces, a batch apart, are gathered in scratch.
+        apart = sum(a.before * _far_line(p) for a in p.arguments if a.place and _scattered(n * a.after, a.before, size))
+
         # What bypasses the caches is made in scratch and copied.
-        size = np.dtype(p.dtype).itemsize
         for name in p.expression.outputs:
             a = p.arrays[name]
             if name not in p.expression.updated and library_costs.passes("packs", p, a):
                 work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
-        return _with_memory(work, p)
+        return _with_memory(work, p, apart=apart)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -184,10 +186,10 @@ def _with_memory(work: float, p: Program, together: int = 1, apart: float = 0.0)
     return (library_costs.with_memory(work * unit, p, together, apart) + CALL / library_costs.usual_batch(p)) / unit
 
 
-def _scattered(n: int, numbers: int, size: int) -> bool:
-    """Whether lines of an array come from beyond the second cache, far apart: n entries of so many numbers, of which
-    neighbours belong to different entries."""
-    return n * size > AHEAD and n * numbers * size > library_costs.CACHE
+def _scattered(step: int, pieces: int, size: int) -> bool:
+    """Whether pieces of an entry come from beyond the second cache, so many numbers apart that none is asked for ahead.
+    size: bytes of a number."""
+    return step * size > AHEAD and step * pieces * size > library_costs.CACHE
 
 
 def _far_line(p: Program) -> float:
