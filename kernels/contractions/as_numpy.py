@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,17 +50,27 @@ def einsum(
 def _view(text, array) -> Any:
     """The view of NumPy or CuPy; None if the string sums, or the array is no array of numbers."""
     view = _moves(text) if type(text) is str else None
-    if view is None or not (type(array) is np.ndarray or hasattr(array, "__cuda_array_interface__")):
+    if view is None:
         return None
     try:
-        return view(array) if array.dtype.kind in NUMBERS else None
+        if type(array) is np.ndarray:
+            return view.of_numpy(array) if array.dtype.kind in NUMBERS else None
+        known = hasattr(array, "__cuda_array_interface__") and array.dtype.kind in NUMBERS
+        return view.of_cupy(array) if known else None
     except ValueError:
         return None  # `contract` broadcasts, or says what is wrong
 
 
+class _View(NamedTuple):
+    """view(array) by the kind of array. Both raise ValueError for unequal extents."""
+
+    of_numpy: Callable
+    of_cupy: Callable
+
+
 @functools.lru_cache(256)
-def _moves(text: str) -> Callable | None:
-    """view(array) of a string that has one operand and sums over none of its indices; else None."""
+def _moves(text: str) -> _View | None:
+    """The view of a string that has one operand and sums over none of its indices; else None."""
     try:
         s = read(text)
     except ArgumentError:
@@ -68,47 +78,21 @@ def _moves(text: str) -> Callable | None:
     if len(s.operands) != 1 or set(s.operands[0]) != set(s.out):
         return None
 
-    # Dimensions after each diagonal, which is the last one.
-    own, diagonals = list(s.operands[0]), []
-    for index in s.out:
-        while own.count(index) > 1:
-            one = own.index(index)
-            other = own.index(index, one + 1)
-            diagonals.append((one, other))
-            own = [i for place, i in enumerate(own) if place not in (one, other)] + [index]
+    (own,) = s.operands
+    found = _View(functools.partial(_numpy_alone(), text), functools.partial(np.einsum, text))
+    if s.has_ellipsis or len(set(own)) < len(own):
+        return found
 
+    # Dimensions change places alone.
     axes = tuple(own.index(i) for i in s.out)
-    if s.has_ellipsis:
-        return functools.partial(np.einsum, text)  # CuPy's arrays take it to CuPy
-    if not diagonals:
-        return lambda array: array.transpose(axes)
-    return _along(diagonals, axes, len(s.operands[0]), functools.partial(np.einsum, text))
+    return _View(found.of_numpy, lambda array: array.transpose(axes))
 
 
-def _along(diagonals, axes, dimensions: int, other: Callable) -> Callable:
-    """view(array) along diagonals, which may be written if the array may; of other kinds of arrays other(array).
-
-    It raises ValueError for unequal extents.
-    """
-    (first, second), *more = diagonals
-    rises = axes == tuple(range(len(axes)))
-    kind = np.ndarray
-
-    def view(array):
-        shape = array.shape
-        if type(array) is not kind or len(shape) != dimensions:
-            return other(array)
-        if shape[first] != shape[second]:
-            raise ValueError("unequal extents")
-        found = array.diagonal(0, first, second)
-        for one, another in more:
-            if found.shape[one] != found.shape[another]:
-                raise ValueError("unequal extents")
-            found = found.diagonal(0, one, another)
-        found.setflags(write=array.flags.writeable)
-        return found if rises else found.transpose(axes)
-
-    return view
+def _numpy_alone() -> Callable:
+    """numpy.einsum in C, which a short call reaches sooner; einsum itself in a NumPy that keeps it elsewhere. Other
+    libraries' arrays need the latter."""
+    core = getattr(np, "_core", None) or np.core  # type: ignore[attr-defined]
+    return getattr(core.multiarray, "c_einsum", np.einsum)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

@@ -480,32 +480,28 @@ template <int Q, int N, int L> static void mirror(const scalar *from, scalar *to
                 memcpy(to + (i * N + j) * L, from + (i > j ? i * N + j : j * N + i) * L, L * sizeof(scalar));
 }
 
-// work(first, last, scratch) of thread `me` of `all`, for its part of `count`. Returns 0, or 1 where there is no
-// memory.
+constexpr long ON_STACK = 256 * 1024; // bytes, as render_packs.py has it
+constexpr long LINE_NUMBERS = 64 / sizeof(scalar);
+
+// work(first, last, scratch) of thread `me` of `all`, for its part of `count`. rooms: memory for the scratch of all
+// threads, where that is larger than ON_STACK.
 template <long SCRATCH, class Work>
-static __attribute__((noinline)) int part_of_batch(long count, long me, long all, const Work &work) {
+static __attribute__((noinline)) void part_of_batch(long count, long me, long all, scalar *rooms, const Work &work) {
     const long first = count * me / all, last = count * (me + 1) / all;
-    if constexpr (SCRATCH * sizeof(scalar) <= 256 * 1024) {
+    if constexpr (SCRATCH * sizeof(scalar) <= ON_STACK) {
         alignas(64) scalar scratch[SCRATCH < 1 ? 1 : SCRATCH];
         work(first, last, scratch);
-        return 0;
-    }
-    void *room = aligned_alloc(64, (SCRATCH * sizeof(scalar) + 63) / 64 * 64);
-    if (!room) return 1;
-    work(first, last, (scalar *)room);
-    free(room);
-    return 0;
+    } else work(first, last, rooms + me * ((SCRATCH + LINE_NUMBERS - 1) / LINE_NUMBERS * LINE_NUMBERS));
 }
 // The same on every thread. One does without OpenMP, whose regions cost a small call more than its work
-template <long SCRATCH, class Work> static int over_batch(long count, int threads, const Work &work) {
+template <long SCRATCH, class Work> static void over_batch(long count, int threads, scalar *rooms, const Work &work) {
     if (threads > count) threads = count < 1 ? 1 : int(count);
 #if defined(_OPENMP)
     if (threads > 1) {
-        int failed = 0;
-#pragma omp parallel num_threads(threads) reduction(| : failed)
-        failed |= part_of_batch<SCRATCH>(count, omp_get_thread_num(), omp_get_num_threads(), work);
-        return failed;
+#pragma omp parallel num_threads(threads)
+        part_of_batch<SCRATCH>(count, omp_get_thread_num(), omp_get_num_threads(), rooms, work);
+        return;
     }
 #endif
-    return part_of_batch<SCRATCH>(count, 0, 1, work);
+    part_of_batch<SCRATCH>(count, 0, 1, rooms, work);
 }

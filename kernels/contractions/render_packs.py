@@ -30,6 +30,8 @@ from .text import Statement
 from .ways import MODES, WIDTH, Levels, exchanges, levels_of, streams
 
 PAGE = 4096  # bytes
+LINE = 64  # bytes of a cache line, and of the widest vectors
+ON_STACK = 256 << 10  # bytes of scratch, as packs.h has it
 STREAM = 1, 4  # rows and columns of a tile that streams
 
 
@@ -38,7 +40,14 @@ STREAM = 1, 4  # rows and columns of a tile that streams
 
 def members(p: Program) -> str:
     """Of the record of arguments: address, step between entries, and step between the parts that lie a batch apart."""
-    return arguments(p, "past:whole")
+    return arguments(p, "past:whole asks:whole scratch:address")
+
+
+def scratch(p: Program, lanes: bool, threads: int) -> int:
+    """Bytes of the scratch of all threads, which a caller keeps; 0: it is on the stack."""
+    body, size = Body(p, lanes, (0, 0), False), np.dtype(p.dtype).itemsize
+    numbers = body.shared_room + body.room * (LINE // size if lanes else 1)
+    return threads * -(-numbers * size // LINE) * LINE if numbers * size > ON_STACK else 0
 
 
 def source(name: str, body: Body, ways, headers, folders, quick: bool) -> Source:
@@ -76,9 +85,11 @@ class Body:
         if not lanes and p.batch:
             self.past = [name for name in e.outputs if name not in e.updated and name not in self.inside]
 
-        # Inputs that are asked for an entry ahead, where entries come from memory: a part at each of so many tiles.
-        inputs = [p.arrays[x] for x in e.inputs]
-        self.asked = [a for a in inputs if a.place == 0 and a.size > 1] if ask and self.past else []
+        # Inputs that are asked for an entry ahead, where entries come from memory: a part at each of so many tiles. Of
+        # diagonals few lines are read.
+        whole = [p.arrays[x] for x in e.inputs if not _has_diagonal(e.references[x])]
+        alone = ask and not lanes and p.batch
+        self.asked = [a for a in whole if a.place == 0 and a.size > 1] if alone else []
 
         # Places in scratch.
         self.places, self.room = places(p, [*p.of_kind("local"), *self.inside, *self.past])
@@ -240,7 +251,7 @@ class Body:
         if not self.asked or self.p.once(s):
             return []
         self.tiles.append(f"{turns(level.outer)} * {tiles}")
-        return ["if constexpr (PAST) ahead.ask();"]
+        return ["if (a.asks) ahead.ask();"]
 
     def _leave(self, name: str) -> list[str]:
         """An output from scratch to where it belongs."""
@@ -395,7 +406,7 @@ ENTRY = string.Template(
 KERNEL = string.Template("""}
 KERNEL(contraction, Arguments) {
     const Arguments a = *record;
-    return over_batch<$shared + $room>($count, threads, [&](long first, long last, scalar *shared) {
+    over_batch<$shared + $room>($count, threads, (scalar *)a.scratch, [&](long first, long last, scalar *shared) {
         scalar *const scratch = shared + $shared;
         once(a, shared);
         for (long b = first; b < last; ++b) {
@@ -405,8 +416,14 @@ KERNEL(contraction, Arguments) {
         }
         if (a.past) end_of_streams();
     });
+    return 0;
 }
 namespace {""")
+
+
+def _has_diagonal(references) -> bool:
+    """Whether an index stands twice in one of an array's references."""
+    return any(len(set(r.indices)) < len(r.indices) for r in references)
 
 
 def _word(true: bool) -> str:

@@ -16,7 +16,7 @@
 typedef Pack<W> V;
 enum Kind { STAYS, LIES };
 constexpr int OUT = FACTORS; // the output's place among the arrays
-constexpr int LINE = 64 / sizeof(scalar), UNITS = 4, MOST_HELD = 4;
+constexpr int LINE = 64 / sizeof(scalar), UNITS = 4, MOST_HELD = 8;
 
 // How a factor lies along a run, whose turns have P numbers
 template <int P, bool APART> struct Lie {

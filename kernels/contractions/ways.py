@@ -22,8 +22,10 @@ LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.6  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
+HINDER = 3.0  # exponent of the norm of multiply-adds and loads
 IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
-FARTHER = ((1, 32 << 10), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
+NEAR = 32 << 10  # bytes of the first cache
+FARTHER = ((1, NEAR), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
 WAITING = 5.0  # vector operations in the four cycles that a sum waits for the turn before: one or two a cycle
 BEGIN = 4.0  # vector operations of a tile beside its turns
 FOLDING = 2.0  # vector operations of two vectors whose lanes are added up into one: two shuffles beside an addition
@@ -168,7 +170,7 @@ class _Tiles(NamedTuple):
                 steps = -(-steps // self.width)
             arithmetic = self._arithmetic(q, rows, columns)
             loads = sum(self._loads(f, q, rows, columns) for f in q.factors)
-            total += steps * max(math.hypot(arithmetic, loads), WAITING if q.sums else 0)
+            total += steps * max(_beside(arithmetic, loads), WAITING if q.sums else 0)
 
         stores = float(rows * columns)
         if level.mode == "FOLDED":
@@ -200,7 +202,7 @@ class _Tiles(NamedTuple):
 
         lane = self._lane(f, q)
         if lane == 0:
-            return count * SPREAD * self._of_line(f, q, self._farther(f, q, rows))
+            return count * SPREAD * self._of_line(f, q, self._farther(f, q, rows), rows, columns)
         if lane == 1:
             return count * LOAD * self._farther(f, q, columns * self.width)
         return count * self.width * SPREAD  # number by number
@@ -214,14 +216,20 @@ class _Tiles(NamedTuple):
             return q.sums[0].step[f]
         return level.column.step[f] if level.column else 0
 
-    def _of_line(self, f: int, q: Product, times: float) -> float:
-        """How many times as long a load of a number takes, if the first of its cache line takes so many times."""
-        near = [*q.sums[-1:], *filter(None, (self.level.row, self.level.column))]
-        steps = [loop.step[f] for loop in near if loop.step[f]]
-        if not q.sums or not 0 < q.sums[-1].step[f] <= 2 * self.width:
-            return times  # a turn goes to lines that are not beside those of the turn before
-        numbers = max(self.width // min(steps), 1)  # a line has as many numbers as a pack
-        return 1 + (times - 1) / numbers
+    def _of_line(self, f: int, q: Product, times: float, rows: int, columns: int) -> float:
+        """How many times as long a load of a number takes, if the first of its cache line takes so many times. The
+        others of a line come in the same turn of a tile, or in turns before the first cache has lost it."""
+        near = [(self.level.row, rows), (self.level.column, columns)]
+        along = [(loop, count) for loop, count in near if loop and loop.step[f]]
+        sharing = max((min(count, self.width // loop.step[f]) for loop, count in along), default=1)
+
+        lines = math.prod(count for _, count in along)
+        for loop in reversed(q.sums):
+            if 0 < loop.step[f] <= 2 * self.width and lines * LINE <= NEAR:
+                steps = [loop.step[f], *(other.step[f] for other, _ in along)]
+                sharing = max(sharing, self.width // min(steps))
+            lines *= loop.extent if loop.step[f] else 1
+        return 1 + (times - 1) / max(sharing, 1)
 
     def _farther(self, f: int, q: Product, piece: int) -> float:
         """How many times as long a load takes of a factor that is read again and again, by the cache that holds it. A
@@ -236,6 +244,11 @@ class _Tiles(NamedTuple):
         pieces = self.level.mode == "ALONG" and steps and min(steps) > piece
         times = farther(numbers * LINE // self.width)
         return times * (IN_PIECES if pieces and times > 1 else 1)
+
+
+def _beside(arithmetic: float, loads: float) -> float:
+    """Vector operations of both, which hinder each other where both are many."""
+    return (arithmetic**HINDER + loads**HINDER) ** (1 / HINDER)
 
 
 def farther(held: int) -> int:

@@ -12,7 +12,7 @@ from kernels.contractions.organisations import direct_host
 from kernels.contractions.organisations.direct_host import HostDirect
 from kernels.engine.errors import ArgumentError, BackendError
 
-TEXT, SIZES = "C[i j] = A[i k] B[k j]", dict(i=300, j=300, k=300)
+TEXT, SIZES = "C[i j] = A[i k] B[k j]", dict(i=500, j=500, k=500)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_rates_are_measured_once_and_read_by_the_next_process(fresh, monkeypatch
             if key == "turned":
                 found[key] = (trial.read + trial.written) / true.copies
             elif key in host_rates.PRODUCTS:
-                packed = trial.numbers * true.factor * (key == "small")
+                packed = trial.numbers * true.factor * (key == "long")
                 found[key] = moved + trial.flops / true.library + packed + trial.written / true.memory
             else:
                 slow = {"panels": 0.0, "gather": true.gather, "scatter": true.scatter}[key]

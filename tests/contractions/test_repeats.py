@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from kernels import Contraction, contract, get_backend
-from kernels.contractions import repeats
+from kernels.contractions import repeats, scratch
+from kernels.contractions.organisations import library_costs
+from kernels.contractions.render_packs import ON_STACK
 from kernels.engine.errors import ArgumentError
 
 SIZES = dict(i=4, j=4, k=4)
@@ -337,3 +339,40 @@ def test_kept_calls_are_few(monkeypatch):
     for n in (1, 2, 3, 4):
         assert np.array_equal(contract("ij->ji", np.ones((n, 2))), np.ones((2, n)))
     assert len(repeats.kept.calls) == 2
+
+
+LARGE = {
+    "lanes": ("ki,kj->ij", dict(k=6000, j=5)),  # turned on the way in
+    "rows": ("ik,jk->ij", dict(k=9000, j=40)),  # a copy in which j is side by side
+}
+
+
+@pytest.mark.parametrize("how", LARGE)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_large_scratch_is_kept(how, threads):
+    """More than the stack takes. Later calls work in the memory of the first: new memory comes page by page."""
+    text, sizes = LARGE[how]
+    plan = Contraction(text, sizes, backend=get_backend("cpu", threads=threads), how=how)
+    rng = np.random.default_rng(3)
+    shapes = {name: plan.shape(name, 11) for name in ("operand0", "operand1", "out")}
+    arrays = {name: whole(rng, shape) for name, shape in shapes.items()}
+    wanted = np.einsum(text, arrays["operand0"], arrays["operand1"])
+
+    run, rooms = plan.again(arrays, 11), set()
+    for _ in range(3):
+        arrays["out"][...] = np.nan
+        run(list(arrays.values()))
+        assert np.array_equal(arrays["out"], wanted)
+        rooms.add(scratch.room("launch", (ON_STACK,), np.dtype(np.uint8)).ctypes.data)
+    assert plan.how.launch_of(plan, arrays, {}, 11).scratch > ON_STACK and len(rooms) == 1
+
+
+@pytest.mark.parametrize("text, shapes", [("ijk->ij", ((5, 40, 24),)), ("iajk,jl->iakl", ((6, 9, 7, 8), (7, 3)))])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_entries_from_memory_are_asked_for(monkeypatch, text, shapes, dtype):
+    """Also those beyond the last one, which there are none of."""
+    monkeypatch.setattr(library_costs, "from_memory", lambda held: True)
+    rng = np.random.default_rng(4)
+    arrays = [whole(rng, shape, dtype) for shape in shapes]
+    for _ in range(2):
+        assert np.array_equal(contract(text, *arrays, how="rows"), np.einsum(text, *arrays))

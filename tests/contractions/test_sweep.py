@@ -66,6 +66,22 @@ def test_values(cpu, text, dtype):
     _compare(text, dict.fromkeys(indices, 40 if len(indices) > 2 else 300), dtype, cpu, rng)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("text", ["ij->j", "i,ij->j", "ij,ij->j", "i,j->ij"])
+def test_sums_that_stay_in_registers(cpu, text, dtype):
+    """Runs of up to 8 vectors, whole or not, and longer ones: whole numbers, whose sums are exact; and of thirds, whose
+    sums have the bits of a short run's: a run may be a batch."""
+    rng = np.random.default_rng(5)
+    for run in (1, 7, 8, 9, 16, 31, 33, 47, 63, 64, 65, 96, 127, 128, 129):
+        given = [np.floor(9 * a).astype(dtype) for a in operands(text, dict(i=11, j=run), dtype, rng)]
+        assert np.array_equal(contract(text, *given, backend=cpu, how="sweep"), np.einsum(text, *given)), run
+
+        thirds = [a / np.dtype(dtype).type(3) for a in given]
+        whole = contract(text, *thirds, backend=cpu, how="sweep")
+        first = contract(text, *[a[..., :5] if a.shape[-1] == run else a for a in thirds], backend=cpu, how="sweep")
+        assert np.array_equal(whole[..., :5], first[..., :5]) or run < 5, run
+
+
 def _compare(text, sizes, dtype, backend, rng):
     given = operands(text, sizes, dtype, rng)
     found = contract(text, *given, backend=backend, how="sweep")

@@ -28,7 +28,7 @@ LEVEL = 0.97  # of the best rival's pace
 PLAIN = 3e8  # multiply-adds that numpy.einsum does without an order of evaluation
 ROUNDINGS = 16  # of a value, beside one for each term of a sum
 TYPES = {"d": "float64", "f": "float32", "z": "complex128", "c": "complex64"}
-ORGANISATIONS = ("rows", "folded", "lanes", "sweep", "direct", "library")
+ORGANISATIONS = ("rows", "folded", "lanes", "sweep", "direct", "library", "apart")
 
 
 # How an array lies. C: its last index is fastest. F: the first one is. T: the first and the last index are exchanged in

@@ -99,7 +99,7 @@ class Library(Organisation):
         entries = library_costs.usual_batch(p)
         job = self._job(p, _Arrays(p, entries))
         seconds = sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
-        seconds += library_costs.fresh_seconds(self.STYLE, p)
+        seconds += library_costs.fresh_seconds(self.STYLE, p) + library_costs.between(self.STYLE, len(job))
         return seconds / entries / library_costs.unit(self.STYLE, p)
 
     def __str__(self):

@@ -68,7 +68,11 @@ DEVICE = Rates(
     cache=3e7,
     beyond=32,
 )
-PRODUCT = 1.2e-7  # seconds of each product of a call
+PRODUCT = 4e-8  # seconds of each product of a call
+PRODUCT_OF_VECTORS = 1.5e-8
+STEP = 3e-6  # seconds of a product after the first one: our own calls in between
+PACKED = 8  # extents count as multiples of it where factors are packed
+UNPACKED = 1000000  # multiply-adds of a product of which OpenBLAS packs nothing, with 512-bit vectors
 FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 # Times a multiply-add of `direct`, of one of the other organisations, which pack nothing: by the vectors' bytes, as
 # measured. 32 registers hold tiles of 24 sums, 16 registers tiles of 12, for which more is loaded.
@@ -77,10 +81,11 @@ OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the cach
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
 COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
-VECTOR_TO_MATRIX = 2.0  # times the time of a large product's arithmetic
-NUMBER = 4e-10  # seconds of a number of a product without a sum
+ACROSS = 1.6  # times the arithmetic of a product that is not packed, if the sum runs along both factors
+RUN_OF_MATRIX = 1.5e-9  # seconds of a run of a matrix that meets a vector
+NUMBER = 2e-11  # seconds of a byte of a product without a sum
 NUMBER_APART = 1.5e-9  # the same where neighbours lie apart, and of a product of vectors that lie so
-RUN = 1.5e-8  # seconds of a run of such a product
+RUN = 1e-8  # seconds of a run of such a product
 CACHE = 1e6  # bytes
 
 
@@ -175,14 +180,10 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     memory = moved / pace(style, dtype, moved - size * m * n * count * (r.stored - 1))
     if transposed and memory > arithmetic:
         memory *= r.crossed
-    packed = r.product + (m + n) * k * r.pack
-    if style == "packs" and k == 1:
-        arithmetic, packed = _number_by_number(way, m * n * count), 0.0
-    elif style == "packs" and min(m, n) == 1:
-        arithmetic, packed = VECTOR_TO_MATRIX * 2.0 * m * n * k * count / r.flops[dtype], r.product
-        if m == n == 1 and any(step > 1 for step in way.k.step):
-            arithmetic = k * count * NUMBER_APART
-    each = r.call + count * packed + together(arithmetic, memory, r.overlap)
+    if style == "packs":
+        each = r.call + _on_core(dtype, way, arithmetic, memory)
+    else:
+        each = r.call + together(arithmetic, memory, r.overlap)
 
     total = outside * each
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
@@ -191,14 +192,46 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     return total
 
 
-def _number_by_number(way: fold.Way, numbers: int) -> float:
-    """Seconds of NumPy's product without a sum, beside memory: runs along the output's fastest axis."""
+def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float) -> float:
+    """Seconds of the products of a call on a core. arithmetic, memory: seconds of both alone, for all products."""
+    r, size = rates("packs", dtype), np.dtype(dtype).itemsize
+    m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
+    count = math.prod(axis.extent for axis in way.loops)
+    if np.dtype(dtype).kind == "c":
+        r = r._replace(product=2 * r.product)
+
+    # NumPy's own loops, and vectors
+    if k == 1:
+        return _number_by_number(way, m * n * count, size) + memory
+    if m == n == 1 and any(step > 1 for step in way.k.step):
+        return count * (PRODUCT_OF_VECTORS + k * NUMBER_APART) + memory
+    if min(m, n) == 1:
+        runs = PRODUCT_OF_VECTORS if m == n else r.product + _runs(way) * RUN_OF_MATRIX
+        return together(count * (runs + 2.0 * m * n * k / r.flops[dtype]), memory, OVERLAP)
+
+    # What is packed comes from memory meanwhile, and the arithmetic waits.
+    if m * n * k <= UNPACKED and cpu.vector_bytes(cpu.target()) == VECTOR:
+        across = way.k.step[fold.LEFT] == way.k.step[fold.RIGHT] == 1
+        return count * r.product + together(arithmetic * (ACROSS if across else 1.0), memory, OVERLAP)
+    rows, columns = (-(-extent // PACKED) * PACKED for extent in (m, n))
+    return count * (r.product + (rows + columns) * k * r.pack) + together(arithmetic, memory, r.overlap)
+
+
+def _runs(way: fold.Way) -> int:
+    """Runs of the matrix of a product with a vector."""
+    matrix, axis = (fold.LEFT, way.m) if way.n.extent == 1 else (fold.RIGHT, way.n)
+    return axis.extent if abs(way.k.step[matrix]) <= abs(axis.step[matrix]) else way.k.extent
+
+
+def _number_by_number(way: fold.Way, numbers: int, size: int) -> float:
+    """Seconds of NumPy's product without a sum, beside memory: runs along the output's fastest axis. size: bytes of a
+    number."""
     axes = [axis for axis in (*way.loops, way.m, way.n) if axis.extent > 1]
     if not axes:
-        return NUMBER
+        return NUMBER_APART
     run = min(axes, key=lambda axis: abs(axis.step[fold.OUT]))
     lies = all(step in (0, 1) for step in run.step)
-    return numbers * (NUMBER if lies else NUMBER_APART) + numbers / run.extent * RUN
+    return numbers * (size * NUMBER if lies else NUMBER_APART) + numbers / run.extent * RUN
 
 
 def together(one: float, other: float, overlap: float) -> float:
@@ -231,6 +264,11 @@ def step_seconds(style: str, dtype: str, step) -> float:
     return copy_seconds(style, dtype, step.moves)
 
 
+def between(style: str, steps: int) -> float:
+    """Seconds of a core between so many steps, which a device need not wait for."""
+    return STEP * (steps - 1) if style == "packs" else 0.0
+
+
 def fresh_seconds(style: str, p: Program) -> float:
     """Seconds for the new memory of the locals of a usual batch, if it is too large to be kept for the next call."""
     r, n, numbers = rates(style, p.dtype), usual_batch(p), 0
@@ -243,7 +281,12 @@ def fresh_seconds(style: str, p: Program) -> float:
 
 def streamed(size: float, held: float) -> bool:
     """Whether an output of so many bytes bypasses a core's caches. held: bytes of all arrays."""
-    return size >= STREAMED and held >= KEPT * cpu.third_cache()
+    return size >= STREAMED and from_memory(held)
+
+
+def from_memory(held: float) -> bool:
+    """Whether a call finds some of so many bytes in memory, not in a core's caches."""
+    return held >= KEPT * cpu.third_cache()
 
 
 def memory_seconds(style: str, p: Program, entries: int = 1) -> float:

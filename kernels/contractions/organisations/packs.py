@@ -22,8 +22,8 @@ from .on_host import Launch, OnHost
 CALL = 2e-6  # seconds
 COPIED = 1.5  # vector operations of a pack on its way past the caches
 AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther apart are not asked for ahead
-FAR_LINE = 1.5e-8  # seconds of such a line from beyond the second cache, as measured: 15 to 22 ns
-TURNED = 6.5  # vector operations of a pack on its way in or out
+FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
+TURNED = 1.7  # vector operations of a pack on its way in or out, for each time that its lanes double
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
 TILES: tuple[tuple[int, int], ...] = (
@@ -72,17 +72,19 @@ class Packs(OnHost):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
-        n, work = library_costs.usual_batch(p), 0.0
+        n, work, size = library_costs.usual_batch(p), 0.0, np.dtype(p.dtype).itemsize
         for s, way in zip(p.statements, self.ways):
             work += ways_of.statement_price(p, s, way, WIDTH[p.dtype]) / (n if p.once(s) else 1)
 
+        # Entries that lie in pieces, a batch apart, are gathered in scratch.
+        apart = sum(a.before * _far_line(p) for a in p.arguments if a.place and _scattered(n * a.after, a.before, size))
+
         # What bypasses the caches is made in scratch and copied.
-        size = np.dtype(p.dtype).itemsize
         for name in p.expression.outputs:
             a = p.arrays[name]
             if name not in p.expression.updated and library_costs.passes("packs", p, a):
                 work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
-        return _with_memory(work, p)
+        return _with_memory(work, p, apart=apart)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -91,9 +93,16 @@ class Packs(OnHost):
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
     def launch_of(self, plan, arrays, values, n: int) -> Launch:
-        held = record(render_packs.members(plan.program), **values)
+        asks = library_costs.from_memory(library_costs.held_bytes(plan.program, n))
+        held = record(render_packs.members(plan.program), asks=asks, **values)
         addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
-        return Launch(plan.module(self), held, addresses, n)
+        scratch = plan.kept(("scratch", self), functools.partial(self._scratch, plan.program, plan.backend.threads))
+        return Launch(plan.module(self), held, addresses, n, scratch=scratch)
+
+    def _scratch(self, p: Program, threads: int) -> int:
+        """Bytes, see render_packs.scratch."""
+        p, _ = ways_of.with_copies(p, self.ways)
+        return render_packs.scratch(p, False, threads)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -145,7 +154,7 @@ class Lanes(Packs):
             if a.place is None:
                 continue
             if a.after == 1 and _scattered(n, a.size, np.dtype(p.dtype).itemsize):
-                apart += a.before * FAR_LINE
+                apart += a.before * _far_line(p)
             else:
                 work += a.before * self._turns(a, n, width)
         return _with_memory((packs * work + once) / n, p, width, packs * apart / n)
@@ -155,13 +164,16 @@ class Lanes(Packs):
         """Vector operations of a pack of entries that are copied, for each part of an array that lies a batch apart."""
         squares, rest = divmod(a.after, width)
         if a.after > 1:
-            return squares * TURNED * width + rest * width
+            return squares * TURNED * math.log2(width) * width + rest * width
         packs, rest = divmod(n, width)
         return (packs + (width if rest else 0)) / (packs + (rest > 0))  # the rest comes number by number
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
         return render_packs.source(self.name, body, self.ways, headers, folders, quick)
+
+    def _scratch(self, p: Program, threads: int) -> int:
+        return render_packs.scratch(p, True, threads)
 
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"tile": TILES}
@@ -174,10 +186,17 @@ def _with_memory(work: float, p: Program, together: int = 1, apart: float = 0.0)
     return (library_costs.with_memory(work * unit, p, together, apart) + CALL / library_costs.usual_batch(p)) / unit
 
 
-def _scattered(n: int, numbers: int, size: int) -> bool:
-    """Whether lines of an array come from beyond the second cache, far apart: n entries of so many numbers, of which
-    neighbours belong to different entries."""
-    return n * size > AHEAD and n * numbers * size > library_costs.CACHE
+def _scattered(step: int, pieces: int, size: int) -> bool:
+    """Whether pieces of an entry come from beyond the second cache, so many numbers apart that none is asked for ahead.
+    size: bytes of a number."""
+    return step * size > AHEAD and step * pieces * size > library_costs.CACHE
+
+
+def _far_line(p: Program) -> float:
+    """Seconds of a line of an array of which lines lie far apart."""
+    memory, cache = FAR_LINE
+    held = library_costs.cached(library_costs.held_bytes(p, library_costs.usual_batch(p)))
+    return memory + (cache - memory) * held
 
 
 def _foldable(can) -> list[int]:

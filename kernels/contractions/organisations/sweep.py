@@ -29,8 +29,12 @@ TOGETHER = 8  # runs of a sum that are added together
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
 SHARED = 1 << 15  # numbers that are worth a second thread
 CALL = 2e-7  # seconds
-RUN = {STAYS: 4e-9, LIES: 8e-9}  # seconds of a run by its kind, beside its numbers
-HELD, MOST_HELD = 1e-9, 4  # seconds of a run whose sums stay in registers, vectors of such a run
+# Seconds, as measured on a Zen 4, beside memory
+ADDED, BEGUN = 8e-9, 1e-9  # of runs that are added to the output together, or written there, and of each of them
+AGAIN = 2e-11  # of a byte of the output that is read and written once more
+HELD, LEFT = 1e-9, 1.4e-8  # of a run whose sums stay in registers, and of these sums when they are written
+MOST_HELD = 8  # vectors of such a run
+SUMMED, REST, FOLDED = 2e-9, 8e-10, 1.2e-8  # of a run that is a sum, its numbers beyond vectors, 8 vectors of such sums
 NUMBER = 1.6e-9  # seconds of a number of a run whose factors lie apart
 
 
@@ -204,7 +208,7 @@ class Sweeps(OnHost):
         written = size * math.prod(loop.extent for loop in s.every if loop.step[OUT])
         held, past = _held(s, size), _past(s, stated, size)
         moved = held - written if past else held + written
-        runs = s.runs * (HELD if _is_held(s, size) else RUN[s.kind] / _together(s, size))
+        runs = _seconds_of_runs(s, size)
         apart = turns(s.every) * NUMBER if s.apart else 0.0
         memory = moved / library_costs.pace("packs", p.dtype, held)
         if past:
@@ -317,6 +321,22 @@ def _is_held(s: Sweep, size: int) -> bool:
     run, row = s.loops[-1], s.loops[s.row]
     short = run.extent * size <= MOST_HELD * cpu.vector_bytes(cpu.target())
     return s.kind == LIES and short and not s.apart and s.row + 2 == len(s.loops) and not row.step[OUT]
+
+
+def _seconds_of_runs(s: Sweep, size: int) -> float:
+    """Seconds of all runs, beside their numbers. size: bytes of a number."""
+    row = s.loops[s.row].extent
+    if s.kind == LIES and _is_held(s, size):
+        return s.runs * (HELD + LEFT / row)
+    if s.kind == LIES:
+        times, own = s.runs / _together(s, size), turns(loop for loop in s.loops[:-1] if loop.step[OUT])
+        run = size * turns((s.loops[-1], *s.pair))
+        return times * ADDED + s.runs * BEGUN + max(times - own, 0) * run * AGAIN
+
+    lanes = cpu.vector_bytes(cpu.target()) // size
+    rest = turns((s.loops[-1], *s.pair)) % lanes
+    folded = s.runs / row * -(-row // lanes) * FOLDED * lanes / 8
+    return s.runs * (SUMMED + rest * REST) + folded
 
 
 def _together(s: Sweep, size: int) -> int:
