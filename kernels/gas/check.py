@@ -115,8 +115,8 @@ def without_boundary(name: str, why: str, there: np.ndarray, points: Points, inp
         return []
 
     return [
-        f"'{name}': NaN at {points.count(there)} of {there.shape[1]} points, which have no such boundary, as {why}; the "
-        f"first is {points.place(found[1])}, there {_state(inputs, found[1])}."
+        f"'{name}': NaN at {points.count(there)} of {there.shape[1]} points, which have no such boundary, as {why}; "
+        f"the first is {points.place(found[1])}, there {_state(inputs, found[1])}."
     ]
 
 
