@@ -290,8 +290,8 @@ def test_the_critical_isotherm_grows_with_delta_1():
 
 
 def test_a_dense_state_comes_back_from_its_energy():
-    """Two phases right below the highest pressure of the equation: as one phase the mixture has their energy and density
-    above that pressure, where it has no states. The same T to 1e-8."""
+    """Two phases right below the highest pressure of the equation: as one phase the mixture has their energy and
+    density above that pressure, where it has no states. The same T to 1e-8."""
     mix = Mixture.from_names("H2O C7H8 AR", phases="equilibrium", equation="mapped")
     T, p, X = np.array([406.89, 410.5]), np.array([9.893e8, 9.311e8]), [[0.676, 0.766], [0.285, 0.232], [0.039, 0.002]]
     q = mix.properties("phases_status e rho Y", T=T, p=p, X=X)
