@@ -12,6 +12,7 @@ import pathlib
 import numpy as np
 
 import kernels
+from kernels.gas.phases import saturation
 
 from ..errors import ArgumentError
 from . import model_options
@@ -102,12 +103,12 @@ def boundary(mixture, X, points: int) -> Boundary:
 
 def curves(mixture, name: str, values, points: int) -> list[Curves]:
     """Curves of two species at fixed temperatures (name T) or pressures (name p)."""
-    bubble_of, dew_of = (mixture.bubble_p, mixture.dew_p) if name == "T" else (mixture.bubble_T, mixture.dew_T)
+    ends = (saturation.bubble_p, saturation.dew_p) if name == "T" else (saturation.bubble_T, saturation.dew_T)
 
     def at(shares):
         """(bubble or dew, values, shares) at mole fractions (shares,)."""
         states, X = np.array(values)[:, None], np.stack([shares, 1 - shares])
-        return np.array([of(states, X) for of in (bubble_of, dew_of)])
+        return np.array([end(mixture, states, X) for end in ends])
 
     x = np.linspace(0, 1, points)
     found = dict(zip(x, np.moveaxis(at(x), -1, 0)))

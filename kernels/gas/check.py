@@ -108,6 +108,18 @@ def not_a_number(names: list[str], there: np.ndarray, points: Points, inputs: di
     ]
 
 
+def without_boundary(name: str, why: str, there: np.ndarray, points: Points, inputs: dict) -> list[str]:
+    """The same of a boundary of two phases that some points do not have. why: in which states that happens."""
+    found = points.first(there)
+    if not found:
+        return []
+
+    return [
+        f"'{name}': NaN at {points.count(there)} of {there.shape[1]} points, which have no such boundary, as {why}; "
+        f"the first is {points.place(found[1])}, there {_state(inputs, found[1])}."
+    ]
+
+
 def check_results(program, results: dict, inputs: dict, points: Points, species) -> list[str]:
     """results, inputs: {name: (rows, points)}. Raises StateError, which names field, value, point, kernel and the
     point's inputs, for the first result that is not finite, a negative heat capacity or transport coefficient, or a

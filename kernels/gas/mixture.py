@@ -473,28 +473,28 @@ class Mixture:
         ends next to the gas. At lower temperatures it may be two liquids, or free a gas that dissolves better in hot
         liquids. X: amounts of moles (ns,), or (ns, ...) for each point, or by name as `properties` takes them.
 
-        Returns an array of the shape of p and of X behind the species, which broadcast; NaN where there is no boundary
-        (above the highest pressure of two phases).
+        Returns an array of the shape of p and of X behind the species, which broadcast; NaN and a RuntimeWarning where
+        there is no boundary (above the highest pressure of two phases). With FRAME_CHECK=1 it raises StateError.
         For a pure species it is the boiling temperature.
 
         Raises ArgumentError for a mixture without phases = 'equilibrium'.
         """
-        return saturation.bubble_T(self, p, X)
+        return saturation.reported("bubble_T", self, p, X)
 
     def dew_T(self, p: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Temperature [K] at which a gas of composition X begins to condense at the pressures p [Pa]: the highest at
         which it is no stable gas. As bubble_T."""
-        return saturation.dew_T(self, p, X)
+        return saturation.reported("dew_T", self, p, X)
 
     def bubble_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Pressure [Pa] at which two phases of composition X begin from above at the temperatures T [K]: the bubble
         point; above the critical temperature the upper dew point (retrograde). As bubble_T."""
-        return saturation.bubble_p(self, T, X)
+        return saturation.reported("bubble_p", self, T, X)
 
     def dew_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Pressure [Pa] at which a gas of composition X begins to condense at the temperatures T [K]. As bubble_T. NaN
         below 1e-7 Pa, too, where double precision ends."""
-        return saturation.dew_p(self, T, X)
+        return saturation.reported("dew_p", self, T, X)
 
     def envelope(self, X: Composition | None = None, points: int = 100) -> Arrays:
         """The boundary of two phases of composition X: T [K], p_low (dew) and p_high (bubble, or upper dew) [Pa],

@@ -73,7 +73,7 @@ QUICK = ["light-rkpr", "water-mapped", "noble-mapped", "alkanes-srk", "twenty-pr
 def test_the_split_of_the_lowest_gibbs_energy(name):
     """At T and p: where no third phase is below its plane the Gibbs energy of the state is no higher than the oracle's,
     and the number of phases is the same but near critical points. Where three phases are stable two are kept, the
-    lowest pair at nine points of ten: a third phase that is known ends the search, though there may be a fourth."""
+    lowest pair at 19 points of 20: each liquid is tried beside the pair that is the lowest so far."""
     mix, T, p, X, wanted, fluid = states(name)
     q = mix.properties("phases_status beta Y_l Y_v", T=T, p=p, X=X)
     status = q["phases_status"]
@@ -84,8 +84,7 @@ def test_the_split_of_the_lowest_gibbs_energy(name):
     g = np.where(two, oracle.gibbs(fluid, q["beta"], x, y), wanted.g_one)
     higher = g > wanted.g + LOWER
     assert not (higher & ~third).any(), np.flatnonzero(higher & ~third)
-    # measured: 3 % of all sets together, 2 of 33 in wet-mapped
-    assert higher.sum() <= 0.1 * third.sum()
+    assert higher.sum() <= 1 + 0.05 * third.sum()
 
     apart = np.abs(np.log(wanted.y / wanted.x)).max(0) > APART
     sure = (wanted.tm > -1e-10) | ((wanted.tm < -SURE) & apart)
@@ -138,6 +137,10 @@ SINGLE_STATES = [
     ("HE NC12H26", "mapped", 0.0, 237.259, 6.5006e7, 0.999290),
     # Vapour and liquid, where two liquids have the lower Gibbs energy
     ("NH3 H2O", "pr", 0.1, 370.263, 5.52478e6, 0.306),
+    ("NH3 H2O", "pr", 0.1, 402.088, 9.53125e6, 0.316),
+    ("SO2 H2O", "pr", 0.001, 407.447, 4.51217e6, 0.1095),
+    # Two liquids, where the lighter one has boiled
+    ("CO2 H2O", "pr", -0.134, 299.5417, 6.11586e6, 0.836877),
 ]
 
 
@@ -156,3 +159,120 @@ def test_states_that_were_missed(equation):
         fluid = oracle.Fluid(mix.species, *at, equation=equation)
         g = oracle.gibbs(fluid, q["beta"], moles(mix, q["Y_l"]), moles(mix, q["Y_v"]))
         assert abs(g - wanted.g) < LOWER, names
+
+
+# k_ij of the pairs (0, 1), (0, 2) ... (1, 2) ... of a mixture; states T [K], p [Pa], mole fractions
+PAIRED = {
+    "N2 CO2 NC12H26": (
+        [0.13, 0.17, 0.05],
+        [(162.26, 2.8973e7, [0.1838, 0.712, 0.1042]), (200.664, 1.9439e7, [0.189, 0.6731, 0.1379])],
+    ),
+    "CO2 H2O NC7H16": ([0.05, -0.15, -0.19], [(404.745, 7.1485e5, [0.0584, 0.7309, 0.2107])]),
+    "H2S H2O CH4": ([-0.17, -0.15, -0.09], [(111.337, 1.2633e4, [0.6352, 0.3574, 0.0074])]),
+    # One phase was said, as trials swing
+    "NC12H26 N2 CO2": ([-0.048, -0.179, -0.103], [(93.874, 4.918e5, [0.0243, 0.1476, 0.8281])]),
+    NOBLE: (
+        # fmt: off
+        [
+            0.07,
+            0.06,
+            0.06,
+            0.02,
+            0.04,
+            0.02,
+            0.01,
+            0.03,
+            0.06,
+            0.06,
+            0.08,
+            0.05,
+            0.1,
+            0.03,
+            0.08,
+            0.0,
+            0.01,
+            0.09,
+            0.03,
+            0.09,
+            0.03,
+            0.01,
+            0.06,
+            0.06,
+            0.01,
+            0.05,
+            0.01,
+            0.01,
+        ],
+        # fmt: on
+        [
+            (268.361, 1.9645e6, [0.1074, 0.0818, 0.2541, 0.0617, 0.0052, 0.072, 0.407, 0.0108]),
+            (200.112, 2.4757e5, [0.0808, 0.315, 0.0043, 0.0253, 0.3574, 0.1329, 0.0642, 0.0201]),
+            (177.605, 1.3465e6, [0.0079, 0.1159, 0.4479, 0.0278, 0.1424, 0.1675, 0.0767, 0.014]),
+        ],
+    ),
+    WET: (
+        # fmt: off
+        [
+            0.07,
+            0.01,
+            0.07,
+            0.01,
+            0.04,
+            0.05,
+            0.06,
+            0.04,
+            0.03,
+            0.07,
+            0.01,
+            0.02,
+            0.0,
+            0.05,
+            0.07,
+            0.04,
+            0.02,
+            0.04,
+            0.06,
+            0.1,
+            0.06,
+            0.05,
+            0.04,
+            0.04,
+            0.05,
+            0.02,
+            0.09,
+            0.07,
+        ],
+        # fmt: on
+        [
+            (255.805, 6.0132e5, [0.0102, 0.0985, 0.253, 0.1978, 0.0163, 0.0267, 0.345, 0.0525]),
+            (249.879, 5.613e6, [0.1164, 0.4182, 0.0511, 0.1054, 0.0034, 0.2402, 0.0529, 0.0123]),
+            (179.473, 5.2185e4, [0.0043, 0.1887, 0.0079, 0.0084, 0.1434, 0.5626, 0.0387, 0.046]),
+        ],
+    ),
+}
+
+
+def with_pairs(names, pairs, **options):
+    """A mixture whose k_ij are those of the pairs (0, 1), (0, 2) ... (1, 2) ..."""
+    species = Mixture.from_names(names, phases="equilibrium", **options).species
+    k = np.zeros((len(species.names),) * 2)
+    k[np.triu_indices(len(k), 1)] = pairs
+    return Mixture(species.with_kij(k + k.T), phases="equilibrium", **options)
+
+
+@pytest.mark.parametrize("names", PAIRED)
+@pytest.mark.quick(names=["N2 CO2 NC12H26", NOBLE])
+def test_pairs_of_the_lowest_gibbs_energy(names):
+    """Peng-Robinson: two phases of the oracle's Gibbs energy, in most of the states the lowest pair of three stable
+    phases. A pair that was kept had up to 0.5 RT more, as water and dodecane in one liquid beside their vapour."""
+    pairs, points = PAIRED[names]
+    mix = with_pairs(names, pairs, equation="pr")
+    T, p = (np.array([point[k] for point in points]) for k in range(2))
+    X = np.array([point[2] for point in points]).T
+    X = X / X.sum(0)
+    q = mix.properties("phases_status beta Y_l Y_v", T=T, p=p, X=X)
+    assert (q["phases_status"] == 1).all()
+
+    wanted, fluid = oracle.flash(mix.species, T, p, X), oracle.Fluid(mix.species, T, p)
+    g = oracle.gibbs(fluid, q["beta"], moles(mix, q["Y_l"]), moles(mix, q["Y_v"]))
+    assert (g < wanted.g + LOWER).all(), g - wanted.g

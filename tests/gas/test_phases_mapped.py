@@ -287,3 +287,15 @@ def test_the_critical_isotherm_grows_with_delta_1():
 
     np.testing.assert_allclose(least, rkpr_omega_a(delta) / rkpr_omega_b(delta), rtol=1e-6)
     assert (np.diff(least) > 0).all()
+
+
+def test_a_dense_state_comes_back_from_its_energy():
+    """Two phases right below the highest pressure of the equation: as one phase the mixture has their energy and
+    density above that pressure, where it has no states. The same T to 1e-8."""
+    mix = Mixture.from_names("H2O C7H8 AR", phases="equilibrium", equation="mapped")
+    T, p, X = np.array([406.89, 410.5]), np.array([9.893e8, 9.311e8]), [[0.676, 0.766], [0.285, 0.232], [0.039, 0.002]]
+    q = mix.properties("phases_status e rho Y", T=T, p=p, X=X)
+    back = mix.properties("T p phases_status", e=q["e"], rho=q["rho"], Y=q["Y"])
+    assert (q["phases_status"] == 1).all() and (back["phases_status"] == 1).all()
+    np.testing.assert_allclose(back["T"], T, rtol=1e-8)
+    np.testing.assert_allclose(back["p"], p, rtol=1e-6)

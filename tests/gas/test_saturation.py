@@ -1,12 +1,14 @@
 """Bubble and dew points, the envelope, the critical point: against the condition that the incipient phase has equal
 fugacities, and against each other."""
 
+import warnings
+
 import numpy as np
 import pytest
 from phases_for_tests import ALKANES, NUMBERS, SPRAY, R, mixture, species
 from reference import phases as oracle
 
-from kernels import ArgumentError, Mixture
+from kernels import ArgumentError, Mixture, StateError
 
 GAS = ("CH4", "nC4")  # retrograde
 
@@ -52,13 +54,40 @@ def test_dew_points_of_cold_gases(equation):
     wanted = 2 * np.exp(oracle.ln_phi(mix.species, T, np.ones(4), pure, equation=equation)[1].astype(float))
 
     np.testing.assert_allclose(mix.dew_p(T, [0.5, 0.5]), wanted, rtol=1e-6)
-    assert 5e-7 < wanted.min() < 1e-5 and np.isnan(mix.dew_p(140.0, [0.5, 0.5]))
+    assert 5e-7 < wanted.min() < 1e-5
+    with pytest.warns(RuntimeWarning, match="a boundary below 1e-07 Pa"):
+        assert np.isnan(mix.dew_p(140.0, [0.5, 0.5]))
+
+
+@pytest.mark.parametrize("boundary", ["bubble_T", "dew_T", "bubble_p", "dew_p"])
+def test_a_point_without_a_boundary_is_reported(boundary, monkeypatch):
+    """Above the critical point: one warning with the boundary, how many points have none, the first and its input; an
+    error in check mode. Nothing where all points have one."""
+    mix, X = mixture(ALKANES), np.ones(4)
+    name, given = ("p", [1e6, 2e7, 1e5, 3e7]) if boundary.endswith("T") else ("T", [320.0, 700.0, 350.0, 800.0])
+    of = getattr(mix, boundary)
+
+    with pytest.warns(RuntimeWarning) as told:
+        found = of(given, X)
+    assert (np.isnan(found) == [False, True, False, True]).all()
+    assert len(told) == 1 and told[0].filename == __file__
+    text = str(told[0].message)
+    assert f"'{boundary}': NaN at 2 of 4 points" in text and f"point [1], there {name} = {given[1]!r}" in text
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        of(given[::2], X)
+
+    monkeypatch.setenv("FRAME_CHECK", "1")
+    with pytest.raises(StateError, match=f"check: '{boundary}': NaN at 2 of 4 points"):
+        of(given, X)
 
 
 def test_shapes_and_what_is_none():
     mix, X = mixture(ALKANES), np.ones(4)
     assert mix.bubble_T(1e6, X).shape == () and mix.dew_T([[1e5], [1e6]], X).shape == (2, 1)
-    assert np.isnan(mix.bubble_T(1e7, X)) and np.isnan(mix.dew_p(600.0, X))
+    with pytest.warns(RuntimeWarning, match="NaN at 1 of 1 points"):
+        assert np.isnan(mix.bubble_T(1e7, X)) and np.isnan(mix.dew_p(600.0, X))
 
     by_name = "iC4:1, nC4:1, nC5:1, nC6:1"
     assert mix.bubble_T(1e6, by_name) == mix.bubble_T(1e6, dict.fromkeys(ALKANES, 2.0)) == mix.bubble_T(1e6, X)
@@ -95,8 +124,9 @@ def test_a_composition_for_each_point(boundary):
 def test_pure_species_boil():
     """One temperature for both; liquid and gas have the same fugacity there."""
     mix, T = mixture(("N2",)), np.array([70.0, 100.0, 125.0, 130.0])
-    p = mix.bubble_p(T, [1.0])
-    np.testing.assert_allclose(mix.dew_p(T, [1.0]), p, rtol=1e-9)
+    with pytest.warns(RuntimeWarning, match="the first is point \\[3\\], there T = 130"):
+        p, dew = mix.bubble_p(T, [1.0]), mix.dew_p(T, [1.0])
+    np.testing.assert_allclose(dew, p, rtol=1e-9)
     assert np.isnan(p[3])
     phi = [
         Mixture(species(("N2",)), root=root).properties("ln_phi", T=T[:3], p=p[:3], Y=np.ones(1))["ln_phi"]

@@ -24,7 +24,8 @@ ROWS = dict(AR="Ar", HE="He", NC4H10="nC4", C4H10="nC4", NC5H12="nC5", NC6H14="n
 ROWS |= dict(NC8H18="nC8", NC12H26="nC12", PH2="pH2")
 RADICALS = "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO".split()
 RADICALS += "HOCN HCNO C3H7".split()
-POLAR = "CH2O H2O2 HCN CH3CHO CH2CO HCCOH HNCO CH2CHO".split()  # those of the species sets of the tests
+POLAR = "CH2O H2O2 HCN CH3CHO CH2CO HCCOH HNCO CH2CHO".split()  # of the species sets of the tests, without a dipole
+POLAR_FROM = LD("0.022")  # reduced dipole moment of Lucas
 
 NODES, WEIGHTS = (np.asarray(part, LD) for part in np.polynomial.legendre.leggauss(80))
 
@@ -65,6 +66,8 @@ def numbers(sp):
     table, species = rows(), []
     tracked = isinstance(sp.Tc, Tracked)
     plain = {name: value(getattr(sp, name)) for name in ("Tc", "pc", "omega", "volume_translation", "dipole")}
+    associates = value(sp.kappa_assoc) > 0
+    reduced = LD("52.46") * plain["dipole"] ** 2 * (plain["pc"] / 100000) / plain["Tc"] ** 2
 
     for s, name in enumerate(sp.names):
         row = table.get(ROWS.get(name.upper(), name))
@@ -75,7 +78,8 @@ def numbers(sp):
             species.append([row[k] for k in ("Tc", "pc", "d1", "alpha_c", "alpha_g", "alpha_m")] + P + [Q])
             continue
 
-        correlated = name not in RADICALS and name not in POLAR and Tc > 50 and LD("-0.05") <= w <= LD("0.6")
+        polar = name in POLAR or associates[s] or reduced[s] > POLAR_FROM
+        correlated = name not in RADICALS and not polar and Tc > 50 and LD("-0.05") <= w <= LD("0.6")
         if correlated:
             slope = LD("0.2360") + LD("0.8314") * w - LD("0.0676") * w * w
             P = [

@@ -13,6 +13,7 @@ import functools
 import numpy as np
 
 from kernels import Mixture
+from kernels.gas.phases.saturation import bubble_p, dew_p
 from kernels.gas.species.interactions import refuse_unread_kij
 
 from ...errors import ArgumentError, refuse
@@ -139,7 +140,7 @@ class Model:
 
         found = np.full(np.shape(share), np.nan)
         if bubble.any():
-            found[..., bubble] = mixture.bubble_p(points.T[bubble], _X(share[..., bubble]))
+            found[..., bubble] = bubble_p(mixture, points.T[bubble], _X(share[..., bubble]))
         if dew.any():
             found[..., dew] = self._dew_pressures(mixture, share[..., dew])
         return np.log(found / points.p)
@@ -148,7 +149,7 @@ class Model:
         """Dew pressures of gases of these mole fractions: of two, the upper one is retrograde, that nearer to p."""
         dew = ~self.points.bubble
         T, p = self.points.T[dew], self.points.p[dew]
-        low, high = mixture.dew_p(T, _X(share)), mixture.bubble_p(T, _X(share))
+        low, high = dew_p(mixture, T, _X(share)), bubble_p(mixture, T, _X(share))
 
         # Below the critical temperature the upper end is a bubble point
         inside = mixture.properties("beta", T=T, p=np.nan_to_num(high * INSIDE, nan=1.0), X=_X(share))["beta"]

@@ -80,7 +80,8 @@ template <class M, class R>
 PHASE_PART MaskOf<R> has_gone(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict) {
     Trial<M, R> trial;
     FOR_SPECIES (k, M::NS) trial.ln_W[k] = verdict.ln_W[2][k];
-    minimise_later(m, feed, ask, Aim::STATIONARY, trial);
+    const R lean = select(verdict.is_vapour > 0.5, R(0.0), R(LEAN));
+    minimise_later(m, feed, ask, Aim::STATIONARY, trial, lean);
 
     R W[M::NS], sum = R(0.0), rest = R(1.0);
     FOR_SPECIES (k, M::NS) {

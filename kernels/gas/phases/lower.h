@@ -6,8 +6,12 @@
 constexpr double DOMINANT = 0.5;    // share of a phase from which on a species is its main one
 constexpr double TOO_LITTLE = 1e-8; // of a species in the feed, to count
 // ln of the activity coefficient of a species from which its liquid may split again, of two species and of more
-constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.6;
-constexpr double NEARLY_VAPOUR = 0.7; // sum of fugacities over p from which two liquids may have a vapour
+constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.4;
+constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two liquids may have a vapour
+// ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K, above which a liquid may be mostly
+// that species; with others it takes up in the first step it amounts to HOPE then. Wilson's K means nothing below
+// MEANINGLESS Tc: each species may be a liquid.
+constexpr double MAIN_OF_LIQUID = -1.2, HOPE = 0.5, MEANINGLESS = 0.3;
 constexpr double LOWER = 1e-8; // distance from the common tangent plane, or less Gibbs energy, that counts [RT a mole]
 
 // The common tangent plane of two phases, at x as it is now: the last step of a split has moved it
@@ -40,7 +44,7 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
     }
     o.most = select(where, most, o.most);
     o.is_vapour = o.is_vapour && !where;
-    return where && most > OWN_LIQUID;
+    return where && most > MAIN_OF_LIQUID;
 }
 
 // The candidates of the points of `ask`, and the points that have any. Of liquids only those whose species is the main
@@ -81,7 +85,9 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
         const auto in_x = x_dense && s.x[k] > DOMINANT, in_y = y_dense && s.y[k] > DOMINANT;
-        const R ln_share = select(in_x, ln_x[k], ln_y[k]), by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
+        const R ln_share = select(in_x, ln_x[k], ln_y[k]);
+        R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
+        by_itself = select(feed.at.T < MEANINGLESS * m.phase_Tc[k], larger(by_itself, R(0.01 * k)), by_itself);
         const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled;
         o.own[k] = select(is_other && feed.at.T < m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
@@ -94,7 +100,7 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
 template <class M, class R>
 PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, const R lean, Feed<M, R> &feed,
                               Trial<M, R> &trial) {
-    minimise_later(m, plane, ask, Aim::DECIDE, trial, lean);
+    minimise_later(m, plane, ask, Aim::DECIDE, trial, lean, select(lean > 0.0, R(HOPE), R(0.0)));
     auto below = ask && trial.tm < -UNSTABLE && !trial.undecided;
     if (any_of(below)) {
         minimise_later(m, plane, below, Aim::STATIONARY, trial);
@@ -120,10 +126,10 @@ POINT_FN void take_split(const MaskOf<R> mask, const TwoPhases<M, R> &from, TwoP
 }
 
 // Takes the split of the phase of `trial` beside one of both of s, for the points of `ask`, where that is lower. plane:
-// that of s. The points of which the phase that is left out is not below the new plane: there are no three.
+// that of s.
 template <class M, class R>
-PHASE_PART MaskOf<R> take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
-                                 const Trial<M, R> &trial, const MaskOf<R> is_vapour, TwoPhases<M, R> &s) {
+PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
+                            const Trial<M, R> &trial, const MaskOf<R> is_vapour, TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     R w[NS], sum = R(0.0), to_x = R(0.0), to_y = R(0.0);
     FOR_SPECIES (k, NS) {
@@ -166,11 +172,10 @@ PHASE_PART MaskOf<R> take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> 
         take_split(lower, other, s);
         todo = todo && !(lower && of_left > -LOWER);
     }
-    return ask && !todo;
 }
 
 // Takes a lower split of the points of `ask` where another phase is below the tangent plane of s: that phase beside one
-// of both. One candidate after the other, until three phases are known.
+// of both. One candidate after the other; where three phases are stable a fourth may lead to a lower pair.
 template <class M, class R>
 PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     Candidates<M, R> o;
@@ -180,15 +185,12 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
         const Feed<M, R> plane = common_plane(m, feed, s);
         Trial<M, R> trial;
         FOR_SPECIES (k, M::NS) {
-            const R rich = select(o.own[k] >= o.most, R(0.0), R(m.phase_ln_rest[0]));
-            trial.ln_W[k] = select(o.is_vapour, o.d[k], rich);
+            const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
+            trial.ln_W[k] = select(o.is_vapour, o.d[k], select(is_main, R(0.0), R(m.phase_ln_rest[0])));
         }
         const R lean = select(o.is_vapour, R(0.0), R(LEAN));
         const auto below = is_below(m, plane, todo, lean, feed, trial);
-        if (any_of(below)) {
-            const auto two = take_beside(m, feed, plane, below, trial, o.is_vapour, s);
-            todo = todo && (!below || two);
-        }
+        if (any_of(below)) take_beside(m, feed, plane, below, trial, o.is_vapour, s);
         todo = find_next(m, todo, o);
     }
 }

@@ -12,8 +12,9 @@ import warnings
 
 import numpy as np
 
-from ...engine.errors import ArgumentError, refuse
+from ...engine.errors import ArgumentError, StateError, refuse
 from ...engine.values import real_array
+from .. import check
 from ..arrays import fractions
 
 SCAN = 240  # states at which a line is looked at before the bisection
@@ -167,6 +168,29 @@ def bubble_p(mixture, T, X):
 def dew_p(mixture, T, X):
     """See Mixture.dew_p."""
     return Line(mixture, X, "p", T).end_of(1.0, from_high=False)
+
+
+BOUNDARIES = {"bubble_T": bubble_T, "dew_T": dew_T, "bubble_p": bubble_p, "dew_p": dew_p}
+ENDS = {
+    "T": "at a pressure above the highest of two phases, or of a gas that condenses at no temperature of the scan",
+    "p": f"at a temperature above the highest of two phases, or with a boundary below {LOWEST_P:g} Pa",
+}
+
+
+def reported(name: str, mixture, given, X) -> np.ndarray:
+    """BOUNDARIES[name] for a user: a RuntimeWarning with the number of points without a boundary, the first and its
+    inputs; in check mode a StateError."""
+    found = BOUNDARIES[name](mixture, given, X)
+    of = "p" if name.endswith("T") else "T"
+    values = np.broadcast_to(real_array(of, given), found.shape).reshape(1, -1)
+    there, points = np.isnan(found).reshape(1, -1), check.Points(found.shape)
+    notes = check.without_boundary(name, ENDS[name[-1]], there, points, {of: values})
+
+    if notes and check.is_on():
+        raise StateError(f"check: {notes[0]}")
+    for note in notes:
+        warnings.warn(note, RuntimeWarning, stacklevel=3)
+    return found
 
 
 def envelope(mixture, X, points: int = 100) -> dict:

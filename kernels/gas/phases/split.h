@@ -7,6 +7,7 @@ constexpr double FLAT = 1e-11;      // residuals of ln f_i that count as 0
 constexpr double QUADRATIC = 1e-4;  // steps of Newton's method below which the ratio to the step before tells the next
 constexpr double CLOSE = 0.03;      // that step before, from where on the method converges so
 constexpr double PRECISE = 1e-12;   // the next step that is not taken
+constexpr double LEANS = 0.01;      // and down to which the phases of a start keep the roots that they are to have
 constexpr double SAME_PHASE = 1e-5; // largest |ln K_i| of a split into twice the same phase
 constexpr double DISTINCT = 0.1;    // largest |ln K_i| from which on beta tells whether there are two phases
 constexpr int RACHFORD_STEPS = 30;
@@ -191,7 +192,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         Phase<M, R> v, l;
         auto leans = nowhere<R>();
         if constexpr (is_unstable) {
-            if (count < DAMPED) leans = size_before >= 1.0;
+            if (count < DAMPED) leans = size_before >= LEANS;
             phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l, select(leans, R(LEAN), R(0.0)));
             phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v, select(leans, lean, R(0.0)));
         } else {
@@ -335,9 +336,10 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
                 const R rich = R(k == attempt - RICH ? 0.0 : m.phase_ln_rest[0]);
                 trial.ln_W[k] = attempt >= RICH ? rich : verdict.ln_W[row][k];
             }
-            if (attempt != BEST) minimise_later(m, feed, todo, Aim::STATIONARY, trial);
-            const R is_vapour = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
-                    sign = 2.0 * (row == 2 && attempt < RICH ? verdict.is_vapour : is_vapour) - 1.0;
+            const R like = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
+                    is_vapour = row == 2 && attempt < RICH ? verdict.is_vapour : like, sign = 2.0 * is_vapour - 1.0;
+            const R root = select(is_vapour > 0.5, R(0.0), R(LEAN));
+            if (attempt != BEST) minimise_later(m, feed, todo, Aim::STATIONARY, trial, root);
             FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);
             if (attempt == BEST_AT_END) start_beside(m, feed, trial.ln_W, sign, ln_K);
             if (attempt == DEPLETED) {

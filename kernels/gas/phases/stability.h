@@ -14,6 +14,7 @@ constexpr double LEANING = 7.5; // steps in which a trial that is to be a liquid
 // Residuals up to which Newton's method takes the place of a substitution that has not come near: it swings where the
 // species of the liquid attract each other, as ammonia and water do. Steps of a trial before that.
 constexpr double SWINGS = 10.0, PLAIN = 4.5;
+constexpr double SLOWED = 9.5, PART = 0.4; // steps from which on substitution takes a part of each: it swings
 constexpr int FOLLOW_STEPS = 5;      // of a trial that an earlier test found: two where the state has changed by little
 constexpr double CLEAR = 0.01;       // residuals^2 in units of tm below which a trial from an earlier one is as good as
                                      // stationary: Newton's next step changes tm by some residual^2
@@ -112,6 +113,7 @@ template <class R> struct Descent {
     R count;        // evaluations of the trial, in units of a point
     R size;         // largest residual of the last step
     R lean;         // of the root in the first steps (equation.h): LEAN, or 0
+    R hope;         // sum of amounts after the first step below which a trial is given up, as above the plane; or 0
     double most;    // after so many a point ends undecided
 };
 
@@ -143,12 +145,13 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     const R inv_sum = inverse(sum);
     FOR_SPECIES (k, NS) w[k] = W[k] * inv_sum;
     Phase<M, R> f;
-    const R lean = select(way.count < LEANING && way.size >= 1.0, way.lean, R(0.0));
+    const R lean = select(way.count < LEANING, way.lean, R(0.0));
     phase_at_pressure(m, feed.at, feed.p, w, f, ln_phi, lean);
     feed.steps += counted_in<R>(at_work);
 
     // Residual, distances from the plane and from the feed
     R tm = R(1.0), size = R(0.0), top = R(0.0), toward = R(0.0), far = R(0.0);
+    const R part = select(way.count > SLOWED, R(PART), R(1.0));
     FOR_SPECIES (k, NS) {
         r[k] = trial.ln_W[k] + ln_phi[k] - feed.d[k];
         const R apart = W[k] - feed.z[k];
@@ -157,7 +160,7 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
         top = larger(R(S[k] * fabs(r[k])), top);
         toward += apart * r[k];
         far += apart * (trial.ln_W[k] - feed.ln_z[k]);
-        change[k] = -r[k];
+        change[k] = -(part * r[k]);
     }
 
     // Another phase by its composition, or of the same composition by its volume
@@ -188,6 +191,16 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     if (any_of(want)) trial_step(m, feed.at, f, S, inv_sum, r, want, near, change);
     FOR_SPECIES (k, NS) trial.ln_W[k] = select(way.open, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
 
+    // Of a stationary point tm is 1 less the sum of its amounts
+    const auto first = way.open && way.hope > 0.0 && way.count < 0.5;
+    if (any_of(first)) {
+        R left = R(0.0);
+        FOR_SPECIES (k, NS) left += exp(at_most(trial.ln_W[k], 50.0));
+        const auto hopeless = first && left < way.hope;
+        trial.tm = select(hopeless, R(1.0 - left), trial.tm);
+        way.open = way.open && !hopeless;
+    }
+
     // A point that is undecided at last counts as unstable: the split then decides.
     way.count = way.count + 1.0;
     const auto spent = way.open && way.count > way.most - 0.5;
@@ -196,14 +209,15 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     way.open = way.open && !spent;
 }
 
-// Minimises tm from trial.ln_W for the points of `ask`. lean: of the root in the first steps
+// Minimises tm from trial.ln_W for the points of `ask`. lean: of the root in the first steps; hope: of the first step
 template <class M, class R>
 POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
-                                        Trial<M, R> &trial, const R lean = R(0.0)) {
+                                        Trial<M, R> &trial, const R lean = R(0.0), const R hope = R(0.0)) {
     Descent<R> way;
     way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
     way.count = way.size = trial.off = R(0.0);
     way.lean = lean;
+    way.hope = hope;
     way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
     trial.tm = R(1.0);
     begin_descent(ask, way, trial);
@@ -214,8 +228,8 @@ POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Mask
 // The same, for the few points of which that is not the first step
 template <class M, class R>
 PHASE_PART void minimise_later(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim, Trial<M, R> &trial,
-                               const R lean = R(0.0)) {
-    minimise_tangent_distance(m, feed, ask, aim, trial, lean);
+                               const R lean = R(0.0), const R hope = R(0.0)) {
+    minimise_tangent_distance(m, feed, ask, aim, trial, lean, hope);
 }
 
 // What the test of a feed found, with the starts of a split
@@ -270,20 +284,21 @@ template <class M, class R> struct Another {
 };
 constexpr double BARRED = -1e9;
 
-// The species with the largest ratio below that of the last
+// The species with the largest ratio below that of the last, of those that may split off; of any for the points of
+// `free`
 template <class M, class R>
-POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_dense, const R below,
-                        Another<M, R> &another) {
-    R share = R(0.0);
+POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_dense, const MaskOf<R> free,
+                        const R below, Another<M, R> &another) {
     another.most = R(BARRED);
     FOR_SPECIES (k, M::NS) {
-        const auto larger_one = another.own[k] < below && another.own[k] > another.most;
-        another.most = select(larger_one, another.own[k], another.most);
-        another.turn = select(larger_one, R(double(k)), another.turn);
-        share = select(larger_one, feed.ln_z[k], share);
+        const R own = another.own[k];
+        const auto is_unlike = own > NEARLY_OWN || own - feed.ln_z[k] > UNLIKE;
+        const auto may_split = free || (own > OWN_LIQUID && (!is_dense || is_unlike));
+        const auto is_next = may_split && own < below && own > another.most;
+        another.most = select(is_next, own, another.most);
+        another.turn = select(is_next, R(double(k)), another.turn);
     }
-    const auto may_split = another.most > NEARLY_OWN || another.most - share > UNLIKE;
-    another.some = another.most > OWN_LIQUID && (!is_dense || may_split);
+    another.some = another.most > BARRED;
 }
 
 template <class M, class R>
@@ -297,8 +312,7 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
         another.heaviest = select(is_other, another.heaviest, larger(own, another.heaviest));
         another.own[k] = select(is_other, own, R(BARRED));
     }
-    find_next(m, feed, is_dense, R(1e300), another);
-    another.some = another.some || feed.p > HOT_BELOW;
+    find_next(m, feed, is_dense, feed.p > HOT_BELOW, R(1e300), another);
 
     // After the first only those that may be a liquid
     FOR_SPECIES (k, M::NS) {
@@ -369,7 +383,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     Trial<M, R> trial;
     Descent<R> way;
     way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = way.lean = way.size = trial.tm = trial.off = R(0.0);
+    way.count = way.lean = way.hope = way.size = trial.tm = trial.off = R(0.0);
     way.most = STABILITY_STEPS;
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];
     auto begin = tested;
@@ -398,24 +412,24 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
             conclude_trial(ended, start, is_liquid, trial, v);
             start = select(ended, R(start + 1.0), start);
             const auto is_half_way = start > HALF_WAY - 0.5 && start < HALF_WAY + 0.5;
-            const auto is_new = may_condense && !v.unstable && ((is_near_dew && is_dense_gas) || trial.itself);
+            const auto is_new = may_condense && !v.certain && ((is_near_dew && is_dense_gas) || trial.itself);
             start = select(ended && is_half_way && !is_new, R(start + 1.0), start);
             const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
             start = select(ended && is_done, R(start + 1.0), start);
 
             // The next species that may split off
-            const auto was_another = ended && start > RICH_IN_ANOTHER + 0.5 && !v.unstable && another.some;
+            const auto was_another = ended && start > RICH_IN_ANOTHER + 0.5 && !v.certain && another.some;
             if (any_of(was_another)) {
                 Another<M, R> next = another;
-                find_next(m, feed, is_dense, another.most, next);
+                find_next(m, feed, is_dense, nowhere<R>(), another.most, next);
                 another.most = select(was_another, next.most, another.most);
                 another.turn = select(was_another, next.turn, another.turn);
                 another.some = another.some && (!was_another || next.some);
                 start = select(was_another && another.some, R(double(RICH_IN_ANOTHER)), start);
             }
             begin =
-                ended && (start < HALF_WAY - 0.5 || (!v.unstable && (start < RICH_IN_HEAVIEST + 0.5 ||
-                                                                     (start < RICH_IN_ANOTHER + 0.5 && another.some))));
+                ended && (start < HALF_WAY - 0.5 || (!v.certain && (start < RICH_IN_HEAVIEST + 0.5 ||
+                                                                    (start < RICH_IN_ANOTHER + 0.5 && another.some))));
             if (!any_of(way.open || begin)) break;
         } else begin = ended;
     }

@@ -135,8 +135,8 @@ POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, 
     place_phase(m, V, whole);
     phase_stiffness(m, feed.at, whole);
     p = phase_pressure(feed.at, whole) * feed.at.RT;
-    feed.p = p;
-    return p > 0.0 && whole.P_V < 0.0;
+    feed.p = at_most(p, EquationOf<M>::HIGHEST);
+    return p > 0.0 && p <= EquationOf<M>::HIGHEST && whole.P_V < 0.0;
 }
 
 // Whether p falls with V all along the isotherm of one mole, as that of a fluid above its critical temperature: then
