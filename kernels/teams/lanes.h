@@ -379,6 +379,8 @@ template <class R, class T> struct PackAccumulator {
     template <class... X> POINT_FN void join(const X &...x) {
         if (at.alone >= 0) join_lane(at.alone, x...);
         else if constexpr (IN_PACKS) join_all(pack_of(x)...);
+        else if (at.count == VECTOR_LANES)
+            for (int l = 0; l < VECTOR_LANES; ++l) join_lane(l, x...);
         else
             for (int l = 0; l < at.count; ++l) join_lane(l, x...);
     }
