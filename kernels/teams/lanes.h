@@ -208,6 +208,9 @@ template <class F, int... L> POINT_FN lanes_d listed(const F &f, std::integer_se
     return lanes_d{f(L)...};
 }
 
+// Lanes of a pack that take part; known to the compiler where they are all
+template <class I> POINT_FN int count_of_lanes(const I &i) { return I::IS_FULL ? VECTOR_LANES : i.count; }
+
 // The place of lane l. Lanes beyond the last one have that of the first, where there is something to read: a loop over
 // some of the lanes takes longer.
 template <class I> POINT_FN long place_of(const I &i, int l) { return lane_of(i, I::IS_FULL || l < i.count ? l : 0); }
@@ -304,7 +307,7 @@ template <class T, class I> template <class X> POINT_FN void Elements<T, I>::sto
         else
             for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) to[l * i.step] = all.v[l];
     } else
-        for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) data[lane_of(i, l)] = T(lane_of(x, l));
+        for (int l = 0; l < count_of_lanes(i); ++l) data[lane_of(i, l)] = T(lane_of(x, l));
 }
 
 template <class T, class I>
@@ -315,7 +318,7 @@ POINT_FN typename Elements<T, I>::Value Elements<T, I>::changed(const X &x, cons
         store_all(now);
         return now;
     } else { // one after the other: an index may stand there twice
-        for (int l = 0; l < i.count; ++l) {
+        for (int l = 0; l < count_of_lanes(i); ++l) {
             T &at = data[lane_of(i, l)];
             at = f(at, T(lane_of(x, l)));
         }
