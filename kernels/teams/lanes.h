@@ -221,7 +221,25 @@ template <class I> POINT_FN vec gathered(const scalar *data, const I &i) {
     return x;
 }
 
+// A full pack of neighbours that are `step` apart. Four places of each half have their steps in common, so that all
+// addresses stay in registers.
+POINT_FN vec strided(const scalar *from, long step) {
+    constexpr int HALF = VECTOR_LANES / 2;
+    const scalar *const half[] = {from, from + HALF * step};
+    vec x;
+    x.v = listed([&](int l) { return half[l / HALF][l % HALF * step]; },
+                 std::make_integer_sequence<int, VECTOR_LANES>());
+    return x;
+}
+
+POINT_FN void store_strided(scalar *to, long step, vec x) {
+    constexpr int HALF = VECTOR_LANES / 2;
+    scalar *const half[] = {to, to + HALF * step};
+    for (int l = 0; l < VECTOR_LANES; ++l) half[l / HALF][l % HALF * step] = x.v[l];
+}
+
 template <bool FULL> POINT_FN vec taken(const scalar *data, Lanes<FULL> i) {
+    if (FULL && i.step != 1) return strided(data + i.first, i.step);
     if (i.step != 1) return gathered(data, i);
     vec x(0.0);
     if (FULL) load(data + i.first, x);
@@ -303,9 +321,10 @@ template <class T, class I> template <class X> POINT_FN void Elements<T, I>::sto
         T *const to = data + i.first;
         const vec all(x);
         if (FULL && i.step == 1) store(to, all);
+        else if (FULL) store_strided(to, i.step, all);
         else if (i.step == 1) store_first(i.count, to, all);
         else
-            for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) to[l * i.step] = all.v[l];
+            for (int l = 0; l < i.count; ++l) to[l * i.step] = all.v[l];
     } else
         for (int l = 0; l < count_of_lanes(i); ++l) data[lane_of(i, l)] = T(lane_of(x, l));
 }
