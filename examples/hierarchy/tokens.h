@@ -64,3 +64,5 @@ template <class M, class Team> POINT_FN void scatter_tokens(const M &m, const Te
     team.barrier();
     single_per_team(team, [&] { m.pool.release(id); });
 }
+// by an array to which a body only adds: the layer says how threads share it
+template <class M, class I> POINT_FN void scatter_view(const M &m, const I i) { m.histogram(m.bin(i)) += 1; }

@@ -124,10 +124,13 @@ SCATTER_TOKENS = declared(
     numbers="share",
     tokens={"pool": "size"},
 )
+SCATTER_VIEW = declared(
+    "scatter_view", Range("n"), arrays=INPUT + "histogram(bins):whole:scatter", writes="histogram"
+)
 
 
 def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
-    """Exercise 18: a histogram by atomics, by a copy a team, by a copy for each id of a pool."""
+    """Exercise 18: a histogram by atomics, by a copy a team, by a copy for each id of a pool, by a scattered array."""
     bins = np.random.default_rng(18).integers(0, M, N)
     wanted = np.bincount(bins, minlength=M)
     given = backend.placed(bin=bins)
@@ -136,6 +139,7 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
         (SCATTER_ATOMICS, {}, (M,)),
         (SCATTER_TEAMS, share, (M,)),
         (SCATTER_TOKENS, share, (2048, M)),
+        (SCATTER_VIEW, {}, (M,)),
     ):
         out = backend.placed(out=np.zeros(shape, np.int64))["out"]
         arrays = {**given, "copies" if len(shape) == 2 else "histogram": out}

@@ -52,7 +52,7 @@ template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W
 // elements at a pack of indices; a single element, what each lane brings
 #define ATOMIC_IN_PACKS(name) \
     template <class T, class I, class X> POINT_FN void atomic_##name(const Elements<T, I> &at, const X &x) { \
-        for (int l = 0; l < at.i.count; ++l) atomic_fetch_##name(at.data[lane_of(at.i, l)], lane_of(x, l)); \
+        for (int l = 0; l < count_of_lanes(at.i); ++l) atomic_fetch_##name(at.data[lane_of(at.i, l)], lane_of(x, l)); \
     } \
     template <bool FULL, class T, class X> POINT_FN void atomic_##name(Lanes<FULL> i, T &at, const X &x) { \
         for (int l = 0; l < i.count; ++l) atomic_fetch_##name(at, lane_of(x, l)); \

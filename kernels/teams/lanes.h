@@ -208,6 +208,9 @@ template <class F, int... L> POINT_FN lanes_d listed(const F &f, std::integer_se
     return lanes_d{f(L)...};
 }
 
+// Lanes of a pack that take part; known to the compiler where they are all
+template <class I> POINT_FN int count_of_lanes(const I &i) { return I::IS_FULL ? VECTOR_LANES : i.count; }
+
 // The place of lane l. Lanes beyond the last one have that of the first, where there is something to read: a loop over
 // some of the lanes takes longer.
 template <class I> POINT_FN long place_of(const I &i, int l) { return lane_of(i, I::IS_FULL || l < i.count ? l : 0); }
@@ -218,7 +221,25 @@ template <class I> POINT_FN vec gathered(const scalar *data, const I &i) {
     return x;
 }
 
+// A full pack of neighbours that are `step` apart. Four places of each half have their steps in common, so that all
+// addresses stay in registers.
+POINT_FN vec strided(const scalar *from, long step) {
+    constexpr int HALF = VECTOR_LANES / 2;
+    const scalar *const half[] = {from, from + HALF * step};
+    vec x;
+    x.v = listed([&](int l) { return half[l / HALF][l % HALF * step]; },
+                 std::make_integer_sequence<int, VECTOR_LANES>());
+    return x;
+}
+
+POINT_FN void store_strided(scalar *to, long step, vec x) {
+    constexpr int HALF = VECTOR_LANES / 2;
+    scalar *const half[] = {to, to + HALF * step};
+    for (int l = 0; l < VECTOR_LANES; ++l) half[l / HALF][l % HALF * step] = x.v[l];
+}
+
 template <bool FULL> POINT_FN vec taken(const scalar *data, Lanes<FULL> i) {
+    if (FULL && i.step != 1) return strided(data + i.first, i.step);
     if (i.step != 1) return gathered(data, i);
     vec x(0.0);
     if (FULL) load(data + i.first, x);
@@ -300,11 +321,12 @@ template <class T, class I> template <class X> POINT_FN void Elements<T, I>::sto
         T *const to = data + i.first;
         const vec all(x);
         if (FULL && i.step == 1) store(to, all);
+        else if (FULL) store_strided(to, i.step, all);
         else if (i.step == 1) store_first(i.count, to, all);
         else
-            for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) to[l * i.step] = all.v[l];
+            for (int l = 0; l < i.count; ++l) to[l * i.step] = all.v[l];
     } else
-        for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) data[lane_of(i, l)] = T(lane_of(x, l));
+        for (int l = 0; l < count_of_lanes(i); ++l) data[lane_of(i, l)] = T(lane_of(x, l));
 }
 
 template <class T, class I>
@@ -315,7 +337,7 @@ POINT_FN typename Elements<T, I>::Value Elements<T, I>::changed(const X &x, cons
         store_all(now);
         return now;
     } else { // one after the other: an index may stand there twice
-        for (int l = 0; l < i.count; ++l) {
+        for (int l = 0; l < count_of_lanes(i); ++l) {
             T &at = data[lane_of(i, l)];
             at = f(at, T(lane_of(x, l)));
         }
@@ -379,6 +401,8 @@ template <class R, class T> struct PackAccumulator {
     template <class... X> POINT_FN void join(const X &...x) {
         if (at.alone >= 0) join_lane(at.alone, x...);
         else if constexpr (IN_PACKS) join_all(pack_of(x)...);
+        else if (at.count == VECTOR_LANES)
+            for (int l = 0; l < VECTOR_LANES; ++l) join_lane(l, x...);
         else
             for (int l = 0; l < at.count; ++l) join_lane(l, x...);
     }

@@ -7,10 +7,10 @@
 #pragma once
 
 // Chains of real additions take longer than memory: four of them run side by side, each through a part of the block.
-// Whole numbers have short chains and blocks that the first cache holds.
+// Whole numbers have short chains. Their blocks, read and written, fill half of a first cache of 32 KiB.
 template <class T> struct ScanBlock {
     static constexpr bool IS_WHOLE = HasNoFraction<T>::value;
-    static constexpr long PARTS = IS_WHOLE ? 1 : 4, SIZE = IS_WHOLE ? 2048 : 8192, OF_PART = SIZE / PARTS;
+    static constexpr long PARTS = IS_WHOLE ? 1 : 4, SIZE = IS_WHOLE ? 1024 : 8192, OF_PART = SIZE / PARTS;
     static_assert(OF_PART % VECTOR_LANES == 0, "a part is whole packs");
     long first, behind; // indices
     T of[PARTS];        // what each part gives, then all before it
@@ -59,6 +59,20 @@ template <class T> struct ScanBlock {
     }
 };
 
+// Blocks whose sum is known, and the sum of all of them: in one line of memory, which goes from thread to thread.
+template <class T> struct alignas(128) ScanFront {
+    long done = 0;
+    T before;
+    POINT_FN void wait_for(long number) const { // nearly done, unless its thread has lost its core
+        for (int turns = 0; __atomic_load_n(&done, __ATOMIC_ACQUIRE) != number; ++turns)
+            if (turns > 1000) sched_yield();
+    }
+    POINT_FN void next(T with) {
+        before = with;
+        __atomic_store_n(&done, done + 1, __ATOMIC_RELEASE);
+    }
+};
+
 template <int, class RESULTS, class Body>
 POINT_FN int for_scan(long items, int threads, const League &, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
@@ -66,12 +80,11 @@ POINT_FN int for_scan(long items, int threads, const League &, const Place *tota
     typedef ScanBlock<T> Block;
     const long blocks = (items + Block::SIZE - 1) / Block::SIZE;
     alignas(128) long taken = 0; // blocks
-    alignas(128) long done = 0;
-    alignas(128) T before; // all before block `done`
-    R().neutral(before);
+    ScanFront<T> front;
+    R().neutral(front.before);
     if (threads == 1 && Block::IS_WHOLE) {
         const Body own = body;
-        T x = before;
+        T x = front.before;
         for (long i = begin; i < begin + items; ++i) last_pass(own, i, x, R());
         put(totals[0], x);
         return 0;
@@ -86,15 +99,12 @@ POINT_FN int for_scan(long items, int threads, const League &, const Place *tota
             Block block(number, items, begin);
             block.sum(own, reducer);
 
-            // The block before is nearly done, unless its thread has lost its core
-            for (int turns = 0; __atomic_load_n(&done, __ATOMIC_ACQUIRE) != number; ++turns)
-                if (turns > 1000) sched_yield();
-            before = block.begin_with(before, reducer);
-            __atomic_store_n(&done, number + 1, __ATOMIC_RELEASE);
+            front.wait_for(number);
+            front.next(block.begin_with(front.before, reducer));
 
             block.go_through(own, reducer);
         }
     }
-    put(totals[0], before);
+    put(totals[0], front.before);
     return 0;
 }

@@ -33,9 +33,12 @@ template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> 
     else at += Made<T>::of(x);
 }
 
+// One lane after the other: an index may stand there twice.
 template <class V, class T, class I, class X>
 POINT_FN void scatter_add(const Scatter<V> &to, const Elements<T, I> &at, const X &x) {
-    for (int l = 0; l < at.i.count; ++l) scatter_add(to, at.data[lane_of(at.i, l)], lane_of(x, l));
+    CAN_TELL(ANYONE);
+    if (!to.copies) return atomic_add(at, x);
+    for (int l = 0; l < count_of_lanes(at.i); ++l) at.data[lane_of(at.i, l)] += Made<T>::of(lane_of(x, l));
 }
 
 template <class V> POINT_FN void contribute_copies(const Scatter<V> &to, int threads) {
