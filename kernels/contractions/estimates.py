@@ -23,6 +23,8 @@ def told(plan) -> list[str]:
         mark = "  <- chosen" if how.name == plan.how.name else ""
         lines.append(f"organisation {how}: {shown(time)} an entry, {bound.times(time)}{mark}")
     lines += [f"step {line}" for line in plan.how.told(plan.program)]
+    if plan.how.sums_by_a_vendor(plan.program):
+        lines.append("a vendor's library adds up: last bits may depend on the batch.")
     return [*lines, _why(plan, bound)]
 
 

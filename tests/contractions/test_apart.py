@@ -201,6 +201,20 @@ def test_a_step_without_the_batch_has_one_of_its_own():
     assert second.program.batch == plan.expression.batch == "i"
 
 
+BITS = "last bits may depend on the batch"
+
+
+def test_explain_says_who_adds_up():
+    """A vendor's library sums in an order of its own. Its products without a sum keep their bits, as our steps do."""
+    chain = planned("o[i j] = a[n] b[n i] c[n j]", get_backend("cpu"), entries=300, n=2000, j=300)
+    _, last = apart.steps("packs", chain.program)
+    assert (BITS in chain.explain()) == (last.how.name == "library")
+
+    for text, is_sum in (("o[b i j] = a[b i] c[b j]", False), ("o[b i j] = a[b i k] c[b k j]", True)):
+        plan = Contraction(text, dict(i=3, j=3, **({"k": 3} if is_sum else {})), backend="cpu", how="library")
+        assert (BITS in plan.explain()) == is_sum
+
+
 def test_what_is_not_served():
     with pytest.raises(ArgumentError, match="no organisation 'apart' here"):
         Contraction("o[i k] = a[i j] b[j k]", dict(j=3, k=4), backend="cpu", how="apart")

@@ -8,7 +8,7 @@ import pytest
 
 from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
-from kernels.contractions import call, repeats, table
+from kernels.contractions import call, host_rates, repeats, table
 from kernels.contractions.organisations import library_costs
 from kernels.engine.errors import ArgumentError
 
@@ -144,3 +144,38 @@ def test_a_product_of_three_may_be_taken_at_once():
 
     chain = Contraction("o[i] = a[i j] b[j k] c[k]", sizes | dict(k=20), backend="cpu", batch="")
     assert all(len(p.statements) == 2 for p in chain.programs)
+
+
+# ---- prices on a core ---------------------------------------------------------------------------------------------
+
+
+def seconds(text, how, entries, **sizes):
+    """The model's time of an organisation for all entries, by the rates of a usual core."""
+    plan = Contraction(text, sizes, backend=get_backend("cpu"), how=how, entries=entries)
+    return plan.seconds * entries
+
+
+@pytest.mark.parametrize("k, packs", [(400, False), (4000, True)])
+def test_small_products_of_the_library_are_not_packed(monkeypatch, k, packs):
+    """Below a million multiply-adds, with 512-bit vectors, where OpenBLAS reads both factors as they lie."""
+    monkeypatch.setattr(library_costs.cpu, "vector_bytes", lambda target: 64)
+    found = []
+    for factor in (1e-10, 1e-8):
+        rates = host_rates.usual("float64")._replace(factor=factor)
+        monkeypatch.setattr(host_rates, "of", lambda dtype, rates=rates: rates)
+        found.append(seconds("o[i j] = a[i k] b[k j]", "library", 33, k=k, j=33))
+    assert (found[1] > 2 * found[0]) == packs
+
+
+def test_pieces_that_lie_apart_are_waited_for():
+    """Rows gather an entry whose pieces lie a batch apart, 20000 of 8 numbers, each in a cache line of its own."""
+    apart = seconds("o[k i] = a[n k] b[n k i]", "rows", 5, n=20000, i=8)
+    together = seconds("o[k i] = a[k n] b[k n i]", "rows", 5, n=20000, i=8)
+    assert apart > 1.2 * together
+
+
+def test_runs_that_are_left_cost_more_than_runs_that_are_added():
+    """Products number by number write each short run; a sum of as many runs holds it in registers."""
+    outer = seconds("o[e i j] = a[e i] b[e j]", "sweep", 1000, i=20, j=7)
+    total = seconds("o[e j] = a[e i j]", "sweep", 1000, i=20, j=7)
+    assert outer > 2 * total

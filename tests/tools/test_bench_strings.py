@@ -9,12 +9,13 @@ from frame.errors import FrameError
 from frame.tools import cli
 from frame.tools.bench import device_strings, strings
 from frame.tools.bench.clocks import host_seconds, processor_seconds
-from frame.tools.bench.strings import STRINGS, TYPES, Call, String
+from frame.tools.bench.string_cases import OTHERS, STRINGS, String
+from frame.tools.bench.strings import TYPES, Call
 
 
 def test_strings_are_those_of_many_fields():
     """Each names the extents of its indices, how its arrays lie, and their types; fields have several each."""
-    for s in (*STRINGS, *device_strings.STRINGS):
+    for s in (*STRINGS, *OTHERS, *device_strings.STRINGS):
         operands, _, _ = s.text.partition("->")
         letters = {*s.text.replace("...", "")} - {*",->"}
         assert letters <= {word.split("=")[0] for word in s.extents.split()}, s
@@ -57,7 +58,7 @@ def test_the_command(capsys):
 
     told = capsys.readouterr()
     rows = json.loads(told.out)
-    assert {row["dtype"] for row in rows} == {"float64", "float32"} and "geometric mean" in told.err
+    assert {row["dtype"] for row in rows} == {*TYPES.values()} and "geometric mean" in told.err
     for row in rows:
         assert row["ratio"] == pytest.approx(row["rival_seconds"] / row["seconds"])
         assert row["fastest_seconds"] <= row["seconds"] and row["how"] in strings.ORGANISATIONS

@@ -9,9 +9,9 @@ from frame.tools.bench import tccg, tensor
 from frame.tools.cli import main
 
 
-def row(case, name, seconds, ratio=None, ours=True, chosen=False, dtype="float64"):
+def row(case, name, seconds, ratio=None, ours=True, chosen=False, dtype="float64", share=0.8):
     """A row as the bench makes it."""
-    flops = {"flops_per_s": 1e12, "dtype": dtype}
+    flops = {"flops_per_s": 1e12, "dtype": dtype, "share": share}
     return {"case": case, "name": name, "seconds": seconds, "ratio": ratio, "ours": ours, "chosen": chosen, **flops}
 
 
@@ -32,7 +32,8 @@ def test_ratios_by_side():
         "coupled clusters, 2",
         "float64",
         "library 2",
-        "1.0 to 1.0",
+        "1 to 1",
+        "0.80 to 0.80 (0.80)",
         "2.00 to 8.00 (4.00)",
         "0.50 to 2.00 (1.00)",
     )
@@ -45,6 +46,15 @@ def test_the_summary_counts_rows_below_a_rival():
     assert any_order.endswith("geometric mean 1.00, least 0.50, 1 of 2 below 0.97")
     assert within.endswith("all but 1")
     assert miss == "ab-ac-cb float64: library takes 2.00 times as long as direct"
+
+
+def test_the_summary_names_rows_that_have_room():
+    """Far from the bound, and no faster than the rival: one alone is no reason."""
+    near, far = (row("ab-ac-cb", "library", 1.0, 1.05, chosen=True, share=share) for share in (0.95, 0.85))
+    faster = row("abc-acd-db", "direct", 1.0, 1.2, chosen=True, share=0.5)
+    room = "below 0.9 of the bound and 1.1 times the best rival's pace: 1"
+    assert room in tccg.summary([far, faster]) and "ab-ac-cb float64: 0.85 of the bound, 1.05x" in tccg.summary([far])
+    assert not any("bound" in line for line in tccg.summary([near, faster]))
 
 
 def test_rivals_in_order_are_rivals():

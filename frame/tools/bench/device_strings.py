@@ -20,7 +20,8 @@ from ...errors import BackendError
 from .. import tables
 from . import report
 from .clocks import FAR_OFF, DeviceClock, in_turns
-from .strings import TYPES, Call, String, asked_for, chosen, summary
+from .string_cases import String
+from .strings import TYPES, Call, asked_for, chosen, summary
 from .tensor_rivals import torch_module
 
 CALLS = 20  # that a caller queues

@@ -12,7 +12,6 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,160 +22,13 @@ from ...errors import FrameError
 from .. import tables
 from . import report
 from .clocks import FAR_OFF, in_turns, processor_seconds
+from .string_cases import OTHERS, STRINGS, String
 
 LEVEL = 0.97  # of the best rival's pace
 PLAIN = 3e8  # multiply-adds that numpy.einsum does without an order of evaluation
 ROUNDINGS = 16  # of a value, beside one for each term of a sum
 TYPES = {"d": "float64", "f": "float32", "z": "complex128", "c": "complex64"}
 ORGANISATIONS = ("rows", "folded", "lanes", "sweep", "direct", "library", "apart")
-
-
-# How an array lies. C: its last index is fastest. F: the first one is. T: the first and the last index are exchanged in
-# memory. N: the last index runs backwards. G: every other number. 0: one number for all values of the first index.
-class String(NamedTuple):
-    """A string with its arrays."""
-
-    field: str  # who writes it
-    text: str
-    extents: str  # of the indices: "i=3 j=4"; an ellipsis: "...=2x3"
-    lie: str = ""  # a letter for each operand; "": all C
-    types: str = "d"  # letters of TYPES, a row each
-
-
-STRINGS = (
-    # Derivatives, interpolation, geometry, quadrature on elements
-    String("elements", "il,eljk->eijk", "e=500 i=8 j=8 k=8 l=8", types="df"),
-    String("elements", "jl,eilk->eijk", "e=500 i=8 j=8 k=8 l=8"),
-    String("elements", "kl,eijl->eijk", "e=500 i=8 j=8 k=8 l=8", types="df"),
-    String("elements", "kl,eijl->eijk", "e=64 i=12 j=12 k=12 l=12"),
-    String("elements", "il,jm,kn,elmn->eijk", "e=200 i=8 j=8 k=8 l=6 m=6 n=6"),
-    String("elements", "il,jm,elm->eij", "e=2000 i=5 j=5 l=4 m=4"),
-    String("elements", "eijk,eijk->e", "e=500 i=8 j=8 k=8"),
-    String("elements", "eq,eqij,eqi->eqj", "e=500 q=27 i=3 j=3"),
-    String("elements", "q,eqi,eqj->eij", "e=1000 q=8 i=8 j=8"),
-    String("elements", "eqia,eqib,eq->eab", "e=500 q=8 i=3 a=8 b=8"),
-    # Batches of tiny matrices
-    String("tiny", "bij,bjk->bik", "b=100000 i=2 j=2 k=2"),
-    String("tiny", "bij,bjk->bik", "b=50000 i=3 j=3 k=3", types="dfz"),
-    String("tiny", "bij,bjk->bik", "b=50000 i=4 j=4 k=4", types="df"),
-    String("tiny", "bij,bj->bi", "b=100000 i=3 j=3", types="df"),
-    String("tiny", "ijb,jb->ib", "b=100000 i=3 j=3"),
-    String("tiny", "ijb,jkb->ikb", "b=50000 i=3 j=3 k=3"),
-    String("tiny", "bij,bkj->bik", "b=50000 i=3 j=3 k=3"),
-    String("tiny", "bii->b", "b=100000 i=3", types="df"),
-    String("tiny", "bii->bi", "b=100000 i=3"),
-    String("tiny", "bi,bij,bj->b", "b=100000 i=3 j=3"),
-    String("tiny", "ab,bc,cd->ad", "a=4 b=4 c=4 d=4"),
-    String("tiny", "ab,bc,cd,de,ef->af", "a=3 b=3 c=3 d=3 e=3 f=3"),
-    String("tiny", "ij,j->i", "i=3 j=3"),
-    String("tiny", "ij,jk->ik", "i=8 j=8 k=8", types="dz"),
-    String("tiny", "i,i->", "i=10"),
-    String("tiny", "b,bij->ij", "b=50000 i=3 j=3"),
-    String("tiny", "pij,pkj,kl->pil", "p=20000 i=3 j=3 k=3 l=3"),
-    # Traces, diagonals, repeated indices
-    String("diagonals", "ii->", "i=2000"),
-    String("diagonals", "ii->i", "i=2000"),
-    String("diagonals", "bii->b", "b=1000 i=64"),
-    String("diagonals", "bii->bi", "b=1000 i=64"),
-    String("diagonals", "iib->b", "b=1000 i=64"),
-    String("diagonals", "ijij->ij", "i=40 j=50"),
-    String("diagonals", "ijj->i", "i=500 j=300"),
-    String("diagonals", "ii,ij->j", "i=1000 j=800"),
-    String("diagonals", "bij,bij->b", "b=1000 i=30 j=30"),
-    String("diagonals", "ij,ji->", "i=1000 j=1000", types="df"),
-    String("diagonals", "ij,ij->", "i=1000 j=1000"),
-    String("diagonals", "ij,jk,ki->", "i=200 j=200 k=200"),
-    String("diagonals", "aij,bji->ab", "a=30 b=30 i=40 j=40"),
-    # Sums, moves, scalings
-    String("sums", "ij->i", "i=2000 j=1500"),
-    String("sums", "ij->j", "i=2000 j=1500", types="df"),
-    String("sums", "ijk->j", "i=100 j=200 k=150"),
-    String("sums", "ijk->kji", "i=120 j=130 k=140", types="df"),
-    String("sums", "ij->ji", "i=1500 j=1400"),
-    String("sums", "ij,j->ij", "i=1500 j=1000", types="df"),
-    String("sums", "ij,i->ij", "i=1500 j=1000"),
-    String("sums", "ij,j->ji", "i=1500 j=1000"),
-    String("sums", "ij,ij->ij", "i=1500 j=1000", types="dz"),
-    String("sums", "ij,ij->ij", "i=1500 j=1000", "CF"),
-    String("sums", "ij,ij,ij->i", "i=1500 j=1000"),
-    String("sums", ",ij->ij", "i=1500 j=1000"),
-    String("sums", "ij,ij->ij", "i=1500 j=1000", "NG"),
-    String("sums", "ij->i", "i=2000 j=1500", "F"),
-    String("sums", "i,ij->ij", "i=1500 j=1000", "C0"),
-    # Statistics
-    String("statistics", "n,ni,nj->ij", "n=100000 i=8 j=8", types="df"),
-    String("statistics", "n,ni,nj->ij", "n=5000 i=50 j=50"),
-    String("statistics", "ni,nj->ij", "n=20000 i=30 j=30"),
-    String("statistics", "ki,kj->ij", "k=100000 i=16 j=16"),
-    String("statistics", "ik,jk->ij", "k=100000 i=16 j=16"),
-    String("statistics", "ki,kj->ij", "k=2000 i=300 j=300", "FF"),
-    String("statistics", "ni,ij,nj->n", "n=20000 i=20 j=20", types="df"),
-    String("statistics", "i,ij,j->", "i=1000 j=1000"),
-    String("statistics", "n,ni->i", "n=50000 i=20"),
-    String("statistics", "ni,nj,nk->ijk", "n=20000 i=8 j=8 k=8"),
-    String("statistics", "nk,nki->ki", "n=20000 k=5 i=8"),
-    String("statistics", "nk,ni,nj->kij", "n=10000 k=4 i=6 j=6"),
-    # Machine learning
-    String("learning", "bhqd,bhkd->bhqk", "b=4 h=8 q=128 k=128 d=64", types="f"),
-    String("learning", "bhqk,bhkd->bhqd", "b=4 h=8 q=128 k=128 d=64", types="f"),
-    String("learning", "bqhd,bkhd->bhqk", "b=4 h=8 q=128 k=128 d=64", types="f"),
-    String("learning", "bhqk,bkhd->bqhd", "b=4 h=8 q=128 k=128 d=64", types="f"),
-    String("learning", "...i,ij->...j", "...=16x64 i=256 j=256", types="f"),
-    String("learning", "...i,oi->...o", "...=8x32 i=128 o=512", types="fd"),
-    String("learning", "btd,dhk->bthk", "b=4 t=128 d=256 h=8 k=32", types="f"),
-    String("learning", "nd,kd->nk", "n=5000 d=32 k=64", types="f"),
-    String("learning", "ijd,ij->id", "i=50 j=60 d=64", types="df"),
-    String("learning", "bi,io,bo->", "b=64 i=256 o=128", types="f"),
-    String("learning", "nchw,oc->nohw", "n=8 c=64 h=28 w=28 o=32", types="f"),
-    String("learning", "bn,anm,bm->ba", "b=64 a=20 n=40 m=40"),
-    String("learning", "ecd,ed->ec", "e=64 c=40 d=128", types="f"),
-    # Quantum chemistry
-    String("chemistry", "pqrs,rs->pq", "p=40 q=40 r=40 s=40"),
-    String("chemistry", "prqs,rs->pq", "p=40 q=40 r=40 s=40"),
-    String("chemistry", "pqrs,pi,qj,rk,sl->ijkl", "p=16 q=16 r=16 s=16 i=10 j=10 k=10 l=10"),
-    String("chemistry", "pqQ,pi,qa->iaQ", "p=60 q=60 Q=100 i=10 a=50"),
-    String("chemistry", "iaQ,jbQ->iajb", "i=8 j=8 a=30 b=30 Q=80"),
-    String("chemistry", "iajb,ijab->", "i=12 j=12 a=30 b=30"),
-    String("chemistry", "ijcd,abcd->ijab", "i=8 j=8 a=24 b=24 c=24 d=24"),
-    String("chemistry", "ikac,kcjb->ijab", "i=10 j=10 k=10 a=20 b=20 c=20"),
-    String("chemistry", "mi,mn,nj->ij", "m=100 n=100 i=100 j=100", types="dz"),
-    String("chemistry", "pi,qi,i->pq", "p=120 q=120 i=30"),
-    # Tensor networks
-    String("networks", "abc,cde->abde", "a=32 b=2 c=32 d=2 e=32", types="dz"),
-    String("networks", "ab,acd,bce->de", "a=50 b=50 c=2 d=50 e=50", types="dz"),
-    String("networks", "ab,asc,stde,btf->cdf", "a=24 b=24 s=2 c=24 t=2 d=2 e=1 f=24"),
-    String("networks", "lab,lwr,awsx,rsd->bxd", "l=16 a=5 b=16 w=2 r=16 s=2 x=5 d=16"),
-    String("networks", "ai,bij,cjk,dk->abcd", "a=4 b=4 c=4 d=4 i=10 j=10 k=10"),
-    String("networks", "ia,ajb,bkc,cl->ijkl", "i=20 a=5 j=20 b=5 k=20 c=5 l=20"),
-    String("networks", "ijk,il,jm,kn->lmn", "i=60 j=60 k=60 l=8 m=8 n=8"),
-    String("networks", "abcd,de,bf->aecf", "a=8 b=8 c=8 d=8 e=8 f=8"),
-    # Decompositions of tensors
-    String("decompositions", "ir,jr->ijr", "i=200 j=200 r=20", types="df"),
-    String("decompositions", "ijk,jr,kr->ir", "i=100 j=100 k=100 r=16", types="df"),
-    String("decompositions", "ijk,ir,kr->jr", "i=100 j=100 k=100 r=16"),
-    String("decompositions", "ijk,ir,jr->kr", "i=100 j=100 k=100 r=16"),
-    String("decompositions", "ir,jr,kr->ijk", "i=80 j=80 k=80 r=16"),
-    String("decompositions", "abc,ia,jb,kc->ijk", "a=8 b=8 c=8 i=60 j=60 k=60"),
-    String("decompositions", "ij,kl->ikjl", "i=40 j=40 k=30 l=30"),
-    String("decompositions", "ir,ir->r", "i=5000 r=20"),
-    # Outer products
-    String("outer", "i,j->ij", "i=1500 j=1500", types="dfz"),
-    String("outer", "i,j->ij", "i=30 j=30"),
-    String("outer", "i,j,k->ijk", "i=120 j=120 k=120"),
-    String("outer", "bi,bj->bij", "b=5000 i=20 j=20"),
-    String("outer", "bi,bj->bij", "b=50000 i=3 j=3"),
-    # Matrices in all layouts
-    String("matrices", "ij,jk->ik", "i=300 j=300 k=300", "FC"),
-    String("matrices", "ij,jk->ik", "i=300 j=300 k=300", "TN"),
-    String("matrices", "ij,jk->ik", "i=60 j=60 k=60", types="df"),
-    String("matrices", "ij,j->i", "i=1000 j=1000", types="df"),
-    String("matrices", "ji,j->i", "i=1000 j=1000"),
-    String("matrices", "ij,j->i", "i=1000 j=1000", "GN"),
-    String("matrices", "bij,bjk->bik", "b=200 i=20 j=20 k=20", types="dc"),
-    String("matrices", "bij,jk->bik", "b=200 i=20 j=20 k=20", "TC"),
-    String("matrices", "bij,bjk->bik", "b=100 i=30 j=30 k=30", "0C"),
-    String("matrices", "ij,kj->ik", "i=64 j=2000 k=64"),
-)
 
 
 class Call:
@@ -362,7 +214,7 @@ def asked_for(known: tuple[String, ...], cases: str) -> list[String]:
 def run(given) -> list[dict]:
     """Rows of the strings that were asked for, on a CPU. Raises FrameError for usage."""
     rows = []
-    for string in asked_for(STRINGS, given.cases):
+    for string in asked_for((*STRINGS, *OTHERS), given.cases):
         rows += [measure(Call(string, TYPES[letter]), given.rounds) for letter in string.types]
     head = f"strings of einsum, one core: {rows[0]['device']}"
     report.show([head, "", table(rows), "", *summary(rows)], rows, given.json)

@@ -36,6 +36,7 @@ SMALL = 24  # extent of the matrix's own index in the first group; extents of fa
 MULTIPLE = 4  # of other extents
 ROUNDS = 5
 LEVEL = 0.97  # of a rival's pace, below which a row is counted
+NEAR, LITTLE = 0.9, 1.1  # of the bound; times a rival's pace
 SIDES = {  # what is held against which rivals: the rows
     "the result in the text's order, beside rivals in order": lambda row: row["chosen"],
     "the result in any order, beside all rivals": lambda row: row["name"] == tensor.ANY_ORDER,
@@ -174,6 +175,7 @@ HEADINGS = (
     "type",
     "chosen",
     "TF/s",
+    "of the bound",
     "in order, beside rivals in order",
     "any order, beside all rivals",
 )
@@ -203,17 +205,24 @@ def _group(title: str, dtype: str, rows) -> tuple[str, ...]:
     told = ", ".join(f"{name} {names.count(name)}" for name in sorted(set(names), key=names.count, reverse=True))
     paces = [row["flops_per_s"] * 1e-12 for row in chosen]
 
-    pace = f"{min(paces):.1f} to {max(paces):.1f}"
-    return f"{title}, {len(chosen)}", dtype, told, pace, *map(_range, sides)
+    pace = f"{min(paces):.3g} to {max(paces):.3g}"
+    shares = _range([row.get("share") for row in chosen])
+    return f"{title}, {len(chosen)}", dtype, told, pace, shares, *[_range([row["ratio"] for row in s]) for s in sides]
 
 
-def _range(rows) -> str:
-    """The least ratio, the most, and the geometric mean."""
-    ratios = [row["ratio"] for row in rows if row["ratio"]]
-    if not ratios:
+def _range(numbers) -> str:
+    """The least, the most, and the geometric mean of those that are known."""
+    known = [number for number in numbers if number]
+    if not known:
         return "-"
-    mean = math.exp(statistics.fmean(map(math.log, ratios)))
-    return f"{min(ratios):.2f} to {max(ratios):.2f} ({mean:.2f})"
+    mean = math.exp(statistics.fmean(map(math.log, known)))
+    return f"{min(known):.2f} to {max(known):.2f} ({mean:.2f})"
+
+
+def _has_room(row) -> bool:
+    """Whether a row is neither near what the core can do at all, nor far before the best rival."""
+    share, ratio = row.get("share"), row["ratio"]
+    return bool(share and ratio) and share < NEAR and ratio < LITTLE
 
 
 def summary(rows) -> list[str]:
@@ -227,6 +236,11 @@ def summary(rows) -> list[str]:
                 f"{title}: geometric mean {mean:.2f}, least {min(ratios):.2f}, "
                 f"{sum(ratio < LEVEL for ratio in ratios)} of {len(ratios)} below {LEVEL}"
             )
+
+    slow = [row for row in rows if row["chosen"] and _has_room(row)]
+    if slow:
+        lines.append(f"below {NEAR} of the bound and {LITTLE} times the best rival's pace: {len(slow)}")
+    lines += [f"{row['case']} {row['dtype']}: {row['share']:.2f} of the bound, {row['ratio']:.2f}x" for row in slow]
 
     for key in dict.fromkeys((row["case"], row["dtype"]) for row in rows):
         here = [row for row in rows if (row["case"], row["dtype"]) == key and row["name"] != tensor.ANY_ORDER]

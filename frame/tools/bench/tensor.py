@@ -34,6 +34,7 @@ from .clocks import FAR_OFF, Clock, DeviceClock, Work, by_graph, in_turns, proce
 from .tensor_rivals import Rivals
 
 ROUNDS = 9
+SINGLE = ("float32", "complex64")
 SHORT = 30e-6  # seconds of work that a graph of many launches measures too
 BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as measured
 FIELD = "out[c l r] = left[c l p] right[c r p]"
@@ -223,7 +224,8 @@ def bound(plan, entries: int, backend, roofs=None) -> float | None:
     """Seconds for the bytes that have to move, where the device's bandwidth was measured; for them or for the
     multiply-adds, whatever takes longer, where there are roofs."""
     if roofs:
-        return max(plan.flops * entries / roofs.flops, roofs.memory(1, 1, plan.bytes * entries // 16))
+        lanes = 2 if plan.dtype.name in SINGLE else 1  # times those of double precision, of which the roof is
+        return max(plan.flops * entries / (lanes * roofs.flops), roofs.memory(1, 1, plan.bytes * entries // 16))
     rate = BANDWIDTH.get(backend.product)
     return plan.bytes * entries / rate if rate else None
 

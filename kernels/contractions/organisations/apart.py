@@ -134,6 +134,9 @@ class Apart(Organisation):
             seconds = besides + sum(step.seconds for step in steps(self.STYLE, p))
         return BESIDE * seconds / of_price
 
+    def sums_by_a_vendor(self, p: Program) -> bool:
+        return any(step.how.sums_by_a_vendor(step.program) for step in steps(self.STYLE, p))
+
     def told(self, p: Program) -> list[str]:
         found = []
         for step in steps(self.STYLE, p):

@@ -68,6 +68,10 @@ class Organisation:
         """Seconds of an entry that its memory takes at least. 0 for organisations whose price counts that."""
         return 0.0
 
+    def sums_by_a_vendor(self, p: Program) -> bool:
+        """Whether a vendor's library adds up: in which order may depend on extents, batch and version."""
+        return False
+
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
         """The source of a program; None if the organisation has no kernel of its own, such as a library's.

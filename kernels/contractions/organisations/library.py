@@ -102,6 +102,9 @@ class Library(Organisation):
         seconds += library_costs.fresh_seconds(self.STYLE, p) + library_costs.between(self.STYLE, len(job))
         return seconds / entries / library_costs.unit(self.STYLE, p)
 
+    def sums_by_a_vendor(self, p: Program) -> bool:
+        return any(t.sums(s.out) for s in p.statements for t in s.terms)
+
     def __str__(self):
         return self.name if not self.rank else f"{self.name} (way {self.rank})"
 

@@ -35,7 +35,7 @@ AGAIN = 2e-11  # of a byte of the output that is read and written once more
 HELD, LEFT = 1e-9, 1.4e-8  # of a run whose sums stay in registers, and of these sums when they are written
 MOST_HELD = 8  # vectors of such a run
 SUMMED, REST, FOLDED = 2e-9, 8e-10, 1.2e-8  # of a run that is a sum, its numbers beyond vectors, 8 vectors of such sums
-NUMBER = 1.6e-9  # seconds of a number of a run whose factors lie apart
+NUMBER = 1e-9  # seconds of a number of a run whose factors lie apart
 
 
 class Sum(NamedTuple):
