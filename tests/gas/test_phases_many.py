@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference import flash as oracle
 
-from kernels import Mixture
+from kernels import Mixture, SpeciesData
 
 LIGHT = "N2 CO2 NC12H26"
 WATER = "CH4 CO2 H2O"
@@ -30,13 +30,37 @@ CASES = {
     "wet-rkpr": (WET, dict(equation="rkpr"), (0.0, 0.1), 150),
     "alkanes-srk": (ALKANES, dict(equation="srk"), (-0.05, 0.1), 300),
     "twenty-pr": (TWENTY, dict(equation="pr"), (-0.05, 0.05), 100),
+    # Options of which the oracle has its own form, and critical data of one's own
+    "fitted-pr": ("CH4 CO2 NC7H16", dict(equation="pr", translation="fitted"), (-0.15, 0.15), 200),
+    "peneloux-srk": ("N2 C3H8 C6H6", dict(equation="srk", alpha="published", translation="peneloux"), (-0.1, 0.1), 200),
+    "water-pr76": (WATER, dict(equation="pr", alpha="pr76"), (-0.1, 0.15), 200),
+    "cantera-pr": ("N2 CH4 NC8H18", dict(equation="pr", alpha="cantera"), (-0.1, 0.1), 200),
+    "water-rk": (WATER, dict(equation="rk"), (-0.1, 0.1), 200),
+    "light-vdw": (LIGHT, dict(equation="vdw"), (-0.1, 0.1), 200),
+    "own-pr": ("LIGHT MIDDLE HEAVY", dict(equation="pr"), (-0.15, 0.1), 200),
 }
+OWN = dict(Tc=[210.0, 351.3, 611.0], pc=[5.1e6, 5.78e6, 2.4e6], omega=[-0.03, 0.277, 0.71], W=[0.012, 0.052, 0.21])
 
 # Gibbs energies [RT a mole] that are the same: the layer takes a lower split from 1e-8 on; two searches that end at
 # residuals of 1e-8 in ln f are 1e-15 apart, sums of terms up to 100 some 1e-13
 LOWER = 1e-7
 SURE = 1e-6  # distance from a plane, beyond which a phase is clearly above or below
 APART = 0.3  # largest |ln K_i| of two phases that are not near a critical point
+
+
+def made_species(names, Tc, pc, omega, W):
+    """SpeciesData of critical data, in K, Pa, 1 and kg/mol, with constant heat capacities."""
+    nasa = np.zeros((len(names), 7))
+    nasa[:, 0] = 4.0
+    critical = dict(Tc=np.array(Tc), pc=np.array(pc), T_min=20.0, T_max=6e3)
+    return SpeciesData.from_arrays(names, W, omega, nasa, nasa, 1000.0, **critical)
+
+
+def species_of(names, options):
+    """SpeciesData of the package, or with the numbers of OWN."""
+    if names == "LIGHT MIDDLE HEAVY":
+        return made_species(names.split(), **OWN)
+    return Mixture.from_names(names, phases="equilibrium", **options).species
 
 
 @lru_cache
@@ -46,7 +70,7 @@ def states(name):
     random = np.random.default_rng(sum(map(ord, name)))
     ns = len(names.split())
     k = np.triu(random.uniform(low, high, (ns, ns)), 1) if high > low else np.zeros((ns, ns))
-    species = Mixture.from_names(names, phases="equilibrium", **options).species
+    species = species_of(names, options)
     mix = Mixture(species.with_kij(k + k.T), phases="equilibrium", **options)
 
     Tc = np.sort(species.Tc)
@@ -104,6 +128,59 @@ def test_states_come_back(name):
         back = mix.properties("T phases_status", Y=state["Y"], **{key: state[key] for key in given.split()})
         assert (back["phases_status"] == state["phases_status"]).all(), given
         np.testing.assert_allclose(back["T"], T[fine], rtol=1e-8)
+
+
+def edge(kind, mix, n, random):
+    """T, p, X (ns, n) at an edge of the range: traces down to 1e-13, nearly pure, cold, or dense."""
+    Tc, ns = np.sort(mix.species.Tc), mix.ns
+    T = random.uniform(max(0.45 * Tc[ns // 2], 50.0), 1.15 * Tc[-1], n)
+    p = np.exp(random.uniform(np.log(1e3), np.log(1e8), n))
+    X = random.dirichlet(np.full(ns, 0.5), n).T
+    if kind == "traces":
+        X = np.where(random.random(X.shape) < 0.4, 10.0 ** random.uniform(-13, -5, X.shape), X)
+    elif kind == "pure":
+        X = 10.0 ** random.uniform(-13, -2, X.shape)
+        X[random.integers(ns, size=n), np.arange(n)] = 1.0
+    elif kind == "cold":
+        T = random.uniform(0.3 * Tc[0], 0.6 * Tc[-1], n)
+    else:
+        p = np.exp(random.uniform(np.log(3e7), np.log(1e9), n))
+    return T, p, X / X.sum(0)
+
+
+@pytest.mark.parametrize("kind", ["traces", "pure", "cold", "dense"])
+@pytest.mark.parametrize("names", ["N2 CO2 NC12H26", "NH3 H2O CH3OH"])
+@pytest.mark.quick(names="N2 CO2 NC12H26")
+def test_edges_of_the_range(names, kind):
+    """Peng-Robinson, k_ij of both signs: no Gibbs energy is higher than the oracle's, and nothing is lost."""
+    mix = with_pairs(names, [0.12, -0.15, 0.05], equation="pr")
+    T, p, X = edge(kind, mix, 150, np.random.default_rng(sum(map(ord, names + kind))))
+    q = mix.properties("phases_status beta Y_l Y_v", T=T, p=p, X=X)
+    assert np.isin(q["phases_status"], (0, 1)).all()
+
+    wanted, fluid = oracle.flash(mix.species, T, p, X), oracle.Fluid(mix.species, T, p)
+    x, y = moles(mix, q["Y_l"]), moles(mix, q["Y_v"])
+    g = np.where(q["phases_status"] == 1, oracle.gibbs(fluid, q["beta"], x, y), wanted.g_one)
+    higher = g > wanted.g + LOWER
+    assert not higher.any(), np.flatnonzero(higher)
+
+
+def test_a_species_twice():
+    """A mixture that has a species twice is that with its sum: the same phases, with shares as the two are given, to
+    1e-9 in beta."""
+    Tc, pc, omega, W = [304.1, 540.2, 540.2], [7.38e6, 2.74e6, 2.74e6], [0.225, 0.35, 0.35], [0.044, 0.1, 0.1]
+    pair = Mixture(made_species(["A", "B"], Tc[:2], pc[:2], omega[:2], W[:2]), phases="equilibrium", equation="pr")
+    triple = Mixture(made_species(["A", "B", "C"], Tc, pc, omega, W), phases="equilibrium", equation="pr")
+
+    random = np.random.default_rng(7)
+    T, p, x, part = random.uniform(250, 500, 200), random.uniform(1e5, 2e7, 200), random.random(200), random.random(200)
+    wanted = pair.properties("phases_status beta", T=T, p=p, X=np.stack([x, 1 - x]))
+    found = triple.properties("phases_status beta Y_l", T=T, p=p, X=np.stack([x, (1 - x) * part, (1 - x) * (1 - part)]))
+
+    assert 20 < (wanted["phases_status"] == 1).sum() < 180
+    np.testing.assert_array_equal(found["phases_status"], wanted["phases_status"])
+    np.testing.assert_allclose(found["beta"], wanted["beta"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["Y_l"][1] * (1 - part), found["Y_l"][2] * part, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["water-mapped", "wet-rkpr", "noble-mapped"])

@@ -157,7 +157,7 @@ PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plan
             other.ln_K[k] = select(is_vapour, -ln_K, ln_K);
         }
         const R lean = select(is_vapour, R(-LEAN), R(0.0));
-        auto lower = split(m, feed, todo, Effort{80, 2, 4}, lean, other) && other.beta > 0.0 && other.rest > 0.0;
+        auto lower = split(m, feed, todo, Effort{80, 1, 4}, lean, other) && other.beta > 0.0 && other.rest > 0.0;
         if (!any_of(lower)) continue;
 
         const Feed<M, R> now = common_plane(m, feed, other);
@@ -180,9 +180,11 @@ template <class M, class R>
 PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     Candidates<M, R> o;
     auto todo = find_candidates(m, feed, ask, s, o);
+    if (!any_of(todo)) return;
+
+    Feed<M, R> plane = common_plane(m, feed, s);
     UNROLL_BY(1)
     for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
-        const Feed<M, R> plane = common_plane(m, feed, s);
         Trial<M, R> trial;
         FOR_SPECIES (k, M::NS) {
             const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
@@ -190,7 +192,10 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
         }
         const R lean = select(o.is_vapour, R(0.0), R(LEAN));
         const auto below = is_below(m, plane, todo, lean, feed, trial);
-        if (any_of(below)) take_beside(m, feed, plane, below, trial, o.is_vapour, s);
+        if (any_of(below)) {
+            take_beside(m, feed, plane, below, trial, o.is_vapour, s);
+            plane = common_plane(m, feed, s);
+        }
         todo = find_next(m, todo, o);
     }
 }

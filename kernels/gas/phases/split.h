@@ -351,7 +351,7 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
         FOR_SPECIES (k, NS) s.ln_K[k] = select(todo, ln_K[k], s.ln_K[k]);
         s.beta = select(todo, R(0.5), s.beta);
         s.rest = select(todo, R(0.5), s.rest);
-        const Effort effort = attempt == BEST       ? Effort{40, 2, 4}
+        const Effort effort = attempt == BEST       ? Effort{40, 1, 4}
                               : attempt <= DEPLETED ? Effort{80, 0, 0}
                                                     : Effort{80, 5, 7};
         R lean = of_feed; // beside a trial liquid

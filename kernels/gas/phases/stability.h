@@ -168,7 +168,7 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     // Near a stationary point tm is off by some r^2: clearly above the plane, that is enough. Residuals of traces
     // count where an earlier trial is followed: there may have come more of them.
     auto flat = top < 1e-4;
-    if (aim == Aim::FOLLOW) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
+    if (aim != Aim::STATIONARY) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
     const auto above = flat && tm > (aim == Aim::STATIONARY ? 1e300 : 1e-5);
     const auto below = tm < -UNSTABLE && differs, stationary = top < 1e-9 || above;
     // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils
