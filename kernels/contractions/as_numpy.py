@@ -91,7 +91,7 @@ def _moves(text: str) -> _View | None:
 def _numpy_alone() -> Callable:
     """numpy.einsum in C, which a short call reaches sooner; einsum itself in a NumPy that keeps it elsewhere. Other
     libraries' arrays need the latter."""
-    core = getattr(np, "_core", None) or np.core  # type: ignore[attr-defined]
+    core = getattr(np, "_core", None) or np.core
     return getattr(core.multiarray, "c_einsum", np.einsum)
 
 

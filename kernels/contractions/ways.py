@@ -22,7 +22,7 @@ LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.6  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
-HINDER = 3.0  # exponent of the norm of multiply-adds and loads
+HINDER = {"BATCH": 3.0, "ALONG": 2.5, "FOLDED": 2.5}  # exponents of the norm of multiply-adds and loads, by mode
 IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
 NEAR = 32 << 10  # bytes of the first cache
 FARTHER = ((1, NEAR), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
@@ -170,7 +170,7 @@ class _Tiles(NamedTuple):
                 steps = -(-steps // self.width)
             arithmetic = self._arithmetic(q, rows, columns)
             loads = sum(self._loads(f, q, rows, columns) for f in q.factors)
-            total += steps * max(_beside(arithmetic, loads), WAITING if q.sums else 0)
+            total += steps * max(_beside(arithmetic, loads, HINDER[level.mode]), WAITING if q.sums else 0)
 
         stores = float(rows * columns)
         if level.mode == "FOLDED":
@@ -246,9 +246,10 @@ class _Tiles(NamedTuple):
         return times * (IN_PIECES if pieces and times > 1 else 1)
 
 
-def _beside(arithmetic: float, loads: float) -> float:
-    """Vector operations of both, which hinder each other where both are many."""
-    return (arithmetic**HINDER + loads**HINDER) ** (1 / HINDER)
+def _beside(arithmetic: float, loads: float, exponent: float) -> float:
+    """Vector operations of both, which hinder each other where both are many. Those of `lanes` do less: all their packs
+    are whole cache lines."""
+    return (arithmetic**exponent + loads**exponent) ** (1 / exponent)
 
 
 def farther(held: int) -> int:

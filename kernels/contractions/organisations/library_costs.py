@@ -81,6 +81,7 @@ OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the cach
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
 COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
+COLD = 2e-11  # seconds of a byte of factors that are not packed, from beyond the second cache
 ACROSS = 1.6  # times the arithmetic of a product that is not packed, if the sum runs along both factors
 RUN_OF_MATRIX = 1.5e-9  # seconds of a run of a matrix that meets a vector
 NUMBER = 2e-11  # seconds of a byte of a product without a sum
@@ -146,7 +147,7 @@ def cached(held: float) -> float:
 STREAMED = 4 << 20  # bytes of an output that may bypass a core's caches
 KEPT = 0.5  # of the last cache: arrays that are smaller together stay there, the output too
 COMPLEX = 4.0  # real products of a complex product
-SINGLE = {"float32": 0.9}  # of the time of double precision: as many vectors of the other organisations' in single
+SINGLE = 0.9  # of the time of double precision, on a device: as many operations of the other organisations in single
 VECTOR = 64  # bytes of a vector operation of a price
 REUSE = 16  # uses of a number by an entry
 SMALL = 16  # times smaller than the largest array: its order counts little
@@ -211,10 +212,19 @@ def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float) -> flo
 
     # What is packed comes from memory meanwhile, and the arithmetic waits.
     if m * n * k <= UNPACKED and cpu.vector_bytes(cpu.target()) == VECTOR:
+        arithmetic *= _whole_vectors(way, size, r.tile[dtype])
         across = way.k.step[fold.LEFT] == way.k.step[fold.RIGHT] == 1
-        return count * r.product + together(arithmetic * (ACROSS if across else 1.0), memory, OVERLAP)
+        read = size * (m + n) * k * count
+        cold = read * COLD if read + size * m * n * count > r.cache else 0.0
+        return count * r.product + cold + together(arithmetic * (ACROSS if across else 1.0), memory, OVERLAP)
     rows, columns = (-(-extent // PACKED) * PACKED for extent in (m, n))
     return count * (r.product + (rows + columns) * k * r.pack) + together(arithmetic, memory, r.overlap)
+
+
+def _whole_vectors(way: fold.Way, size: int, tile: int) -> float:
+    """Times the arithmetic of whole tiles, of whole vectors along the output's runs. size: bytes of a number."""
+    along, lanes = (way.m if abs(way.m.step[fold.OUT]) == 1 else way.n).extent, VECTOR // size
+    return (-(-along // lanes) * lanes) / (-(-along // tile) * tile)
 
 
 def _runs(way: fold.Way) -> int:
@@ -379,7 +389,7 @@ def unit(style: str, p: Program) -> float:
 
     streams = bool(common) and _streams(p, max(a.size for a in common), r.cache / size, r.beyond)
     found = max(r.shared if common else r.alone, r.apart * crossed(p) + r.far * streams)
-    return found * SINGLE.get(p.dtype, 1.0)
+    return found * SINGLE if style == "threads" and p.dtype == "float32" else found
 
 
 def crossed(p: Program) -> bool:

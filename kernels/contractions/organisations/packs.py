@@ -77,7 +77,10 @@ class Packs(OnHost):
             work += ways_of.statement_price(p, s, way, WIDTH[p.dtype]) / (n if p.once(s) else 1)
 
         # Entries that lie in pieces, a batch apart, are gathered in scratch.
-        apart = sum(a.before * _far_line(p) for a in p.arguments if a.place and _scattered(n * a.after, a.before, size))
+        apart = 0.0
+        for a in p.arguments:
+            if a.place and _scattered(n * a.after, a.before, size):
+                apart += a.before * _far_line(p) / _entries_of_line(a, size)
 
         # What bypasses the caches is made in scratch and copied.
         for name in p.expression.outputs:
@@ -192,11 +195,17 @@ def _scattered(step: int, pieces: int, size: int) -> bool:
     return step * size > AHEAD and step * pieces * size > library_costs.CACHE
 
 
+def _entries_of_line(a: Array, size: int) -> float:
+    """Entries that find their pieces in a cache line before the second cache has lost it. size: bytes of a number."""
+    piece = a.after * size
+    return max(library_costs.LINE / piece, 1.0) if a.before * library_costs.LINE <= library_costs.CACHE else 1.0
+
+
 def _far_line(p: Program) -> float:
     """Seconds of a line of an array of which lines lie far apart."""
     memory, cache = FAR_LINE
-    held = library_costs.cached(library_costs.held_bytes(p, library_costs.usual_batch(p)))
-    return memory + (cache - memory) * held
+    held = library_costs.COPIED * library_costs.held_bytes(p, library_costs.usual_batch(p))
+    return memory + (cache - memory) * library_costs.cached(held)
 
 
 def _foldable(can) -> list[int]:
