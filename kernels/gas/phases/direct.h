@@ -10,6 +10,9 @@
 
 constexpr double GONE = 1e-13; // a share of moles below which a phase has gone
 constexpr int DIRECT_STEPS = 25;
+// The next step that is not taken, in ln kappa, eta and ln T, where one phase is SOFT: -V dp/dV of its room over p. An
+// error of the volume of two liquids is a large one of their pressure: PRECISE
+constexpr double PRECISE_BESIDE_GAS = 1e-10, SOFT = 10.0;
 constexpr double SCARCE = 1e-3; // a share of moles below which a phase is given up that wanes:
 constexpr int WANING = 3;       // in so many steps one after another all its amounts fall, in ln by WANES
 constexpr double WANES = 0.5;
@@ -272,15 +275,18 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         Step<M, R> step;
         coupled_system(m, o, system);
         coupled_step<FIXED>(o, system, scaled, miss_energy, miss_p, s.p, s.T, step);
-        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_least = R(0.0), d_pi = o.in_v.U_V * step.tau;
+        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_least = R(0.0), d_pi_v = o.in_v.U_V * step.tau,
+                                                 d_pi_l = o.in_l.U_V * step.tau;
         const R dV_v = step.w[NS];
         FOR_SPECIES (k, NS) {
             w[k] = o.S[k] * step.w[k];
             of_w[k] = R(0.0);
             d_least += EquationOf<M>::least(m, s.T, k) * w[k];
-            d_pi += o.of_v.P_i[k] * w[k];
+            d_pi_v += o.of_v.P_i[k] * w[k];
+            d_pi_l -= o.of_l.P_i[k] * w[k];
         }
-        d_pi += o.of_v.P_V * dV_v;
+        d_pi_v += o.of_v.P_V * dV_v;
+        d_pi_l += o.of_l.P_V * (step.dV - dV_v);
         attraction_times(m, o.at, w, a_w);
         add_common_times<false>(m, system.both, w, a_w, of_w);
         add_own_times<false>(m, o.of_v, system.of_v, w, of_w);
@@ -306,7 +312,10 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         R cut = R(1.0);
         if (any_of(most > 2.0)) cut = smaller(cut, R(2.0 / most));
         most = larger(R(fabs(dT) / s.T), most);
-        const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before);
+        const R stiff_v = fabs(o.of_v.P_V) * o.of_v.room, stiff_l = fabs(o.of_l.P_V) * o.of_l.room;
+        const auto soft = smaller(stiff_v, stiff_l) < SOFT * fabs(pi_v);
+        const R precise = select(soft, R(PRECISE_BESIDE_GAS), R(PRECISE));
+        const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before, precise);
         const auto last = open && (size < FLAT || (system.definite && near));
         step_before = select(system.definite, most, R(0.0));
         FOR_SPECIES (k, NS)
@@ -314,7 +323,10 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         s.eta = select(open, R(s.eta + cut * d_eta), s.eta);
         s.T = select(open, R(s.T + cut * dT), s.T);
         if constexpr (PRESSURE) s.V = select(open, R(s.V + cut * step.dV), s.V);
-        else s.p = select(open, R((pi_v + d_pi) * (R_UNIVERSAL * s.T)), s.p);
+        else {
+            const R pi = select(stiff_v < stiff_l, R(pi_v + d_pi_v), R(pi_l + d_pi_l));
+            s.p = select(open, R(pi * (R_UNIVERSAL * s.T)), s.p);
+        }
         // U and H have another zero where the equation is colder than it holds: a heat capacity is negative there
         found = found || (ENERGY ? last && o.in_v.C_v > 0.0 && o.in_l.C_v > 0.0 : last);
         open = open && !last;

@@ -6,15 +6,15 @@ constexpr double NEAR = 1e-8;       // residuals of ln f_i from which one more s
 constexpr double FLAT = 1e-11;      // residuals of ln f_i that count as 0
 constexpr double QUADRATIC = 1e-4;  // steps of Newton's method below which the ratio to the step before tells the next
 constexpr double CLOSE = 0.03;      // that step before, from where on the method converges so
-constexpr double PRECISE = 1e-12;   // the next step that is not taken
+constexpr double PRECISE = 1e-12;   // the next step that is not taken, in ln K: beta may be off by 100 times that
 constexpr double LEANS = 0.01;      // and down to which the phases of a start keep the roots that they are to have
 constexpr double SAME_PHASE = 1e-5; // largest |ln K_i| of a split into twice the same phase
 constexpr double DISTINCT = 0.1;    // largest |ln K_i| from which on beta tells whether there are two phases
 constexpr int RACHFORD_STEPS = 30;
 
 // Whether Newton's step, the largest of the unknowns, is the last: the next would be C step^2 with C = step/before^2.
-template <class R> POINT_FN MaskOf<R> is_last_step(const R step, const R before) {
-    return step < QUADRATIC && before < CLOSE && step * step * step < PRECISE * (before * before);
+template <class R> POINT_FN MaskOf<R> is_last_step(const R step, const R before, const R precise) {
+    return step < QUADRATIC && before < CLOSE && step * step * step < precise * (before * before);
 }
 
 // y_i = K_i x_i: mole fractions; beta: share of the phase y, rest = 1 - beta with its own digits
@@ -225,7 +225,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
             most = larger(select(feed.z[k] > ABSENT, R(fabs(step[k])), R(0.0)), most);
             s.ln_K[k] = select(open, R(s.ln_K[k] + step[k]), s.ln_K[k]);
         }
-        const auto settled = newton && (size < NEAR || is_last_step(most, step_before));
+        const auto settled = newton && (size < NEAR || is_last_step(most, step_before, R(PRECISE)));
         const auto last = open && !moved && !leans && (size < FLAT || settled);
         size_before = size;
         if (is_unstable && any_of(last)) {
