@@ -76,6 +76,20 @@ extern "C" void order_left(int threads, long E, long Q, long V, const double *A,
         }
 }
 
+// A(i, j) = 1000 i + j row by row, and a count that lies column by column: in tiles of 64 lines of each
+extern "C" void order_across(int threads, long N, long M, double *A, double *written) {
+    constexpr long T = 64;
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
+    for (long i0 = 0; i0 < N; i0 += T)
+        for (long j0 = 0; j0 < M; j0 += T)
+            for (long i = i0; i < (i0 + T < N ? i0 + T : N); ++i)
+#pragma omp simd
+                for (long j = j0; j < (j0 + T < M ? j0 + T : M); ++j) {
+                    A[i * M + j] = 1000.0 * i + j;
+                    written[i + N * j] += 1;
+                }
+}
+
 // n numbers are read
 extern "C" void read_memory(int threads, long n, const double *from, double *total) {
     double all = 0;

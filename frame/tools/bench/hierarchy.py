@@ -42,7 +42,6 @@ EXERCISES = ROOT / "examples" / "hierarchy"
 ROUNDS = 5
 THREADS = {"yax_team": 128, "yax_vector": 256, "scratch_field": 128}  # of a block of the twins in CUDA
 TABLES = ("exercises", "sweep", "twins", "orders")
-ORDERS = [(body, layout) for layout in ("right", "left") for body in ("per_element", "per_pair")]
 LARGEST = 2**28  # bytes of a pace of memory
 
 
@@ -330,31 +329,73 @@ def _module():
 # ---- orders of accesses ---------------------------------------------------------------------------------------------
 
 
-def in_order(body: str, layout: str, how: Conditions) -> dict:
-    """A row of a kernel of `field_variants` beside plain loops over the same accesses. Raises FrameError for a wrong
-    result."""
-    common, backend = module("common"), how.backend
-    kernel = module("scratch").VARIANTS[body, layout]
-    sizes = dict(E=max(8, int(20_000 * how.scale) // 8 * 8), Q=16, V=64)
-    shapes = {a.name: [sizes[x] for x in a.extents] for a in kernel.arrays}
-    filled = {name: np.array(_filled(backend, shape), order=common.ORDERS[layout]) for name, shape in shapes.items()}
-    arrays = backend.placed(**filled)
-    ours = kernel.bind(arrays, backend, quick=how.quick)
-    theirs = functools.partial(_twin(backend, f"order_{layout}"), *sizes.values(), *arrays.values())
+@dataclasses.dataclass(frozen=True)
+class InOrder:
+    """A kernel beside plain loops over the same accesses. sizes: of a run without a scale, which the first one takes."""
+
+    case: str  # of the table
+    file: str
+    kernels: str  # of the file, by keys
+    key: Any
+    loops: str  # of twins.cpp
+    sizes: dict[str, int]
+    updated: tuple[str, ...] = ()  # arrays that are read, too
+
+    def kernel(self):
+        return getattr(module(self.file), self.kernels)[self.key]
+
+    def sized(self, scale: float) -> dict[str, int]:
+        """The extents; the first one is whole packs."""
+        first = next(iter(self.sizes))
+        return self.sizes | {first: max(8, int(self.sizes[first] * scale) // 8 * 8)}
+
+    def moved(self, arrays: dict):
+        """Bytes that a run has to move."""
+        written = {a.name for a in self.kernel().arrays if a.written}
+        kinds = {"read": 0, "written": 0, "updated": 0}
+        for name, array in arrays.items():
+            kind = "updated" if name in self.updated else "written" if name in written else "read"
+            kinds[kind] += array.nbytes
+        return module("common").Moved(**kinds)
+
+
+FIELD = dict(E=20_000, Q=16, V=64)
+ORDERS = [
+    InOrder(f"field {body} {layout}", "scratch", "VARIANTS", (body, layout), f"order_{layout}", FIELD)
+    for layout in ("right", "left")
+    for body in ("per_element", "per_pair")
+]
+ORDERS.append(
+    InOrder("mdrange_across", "primitives", "TUNED", "across", "order_across", dict(I=2000, J=7770), ("written",))
+)
+
+
+def in_order(pair: InOrder, how: Conditions) -> dict:
+    """A row of a kernel beside plain loops. Raises FrameError for a wrong result."""
+    backend, kernel, sizes = how.backend, pair.kernel(), pair.sized(how.scale)
+    arrays: dict[str, np.ndarray] = {}
+    for a in kernel.arrays:
+        filled = _filled(backend, [sizes[x] for x in a.extents])
+        arrays |= backend.placed(**{a.name: np.array(filled, order="F" if a.layout == "LEFT" else "C")})
+    ours = kernel.bind(dict(arrays), backend, quick=how.quick)
+    theirs = functools.partial(_twin(backend, pair.loops), *sizes.values(), *arrays.values())
 
     # Both give the same.
-    ours()
-    wanted = arrays["result"].copy()
-    arrays["result"].fill(-1.0)
-    theirs()
-    refuse(not np.array_equal(arrays["result"], wanted), f"order_{layout}: results differ.", FrameError)
+    written = [arrays[a.name] for a in kernel.arrays if a.written]
+    found = []
+    for side in (ours, theirs):
+        for array in written:
+            array.fill(-1.0)
+        side()
+        found.append([array.copy() for array in written])
+    same = all(np.array_equal(*both) for both in zip(*found))
+    refuse(not same, f"{pair.loops}: results differ.", FrameError)
 
     # In turns.
     clock = host_clock(backend)
     times = in_turns({"ours": (ours, (clock,)), "loops": (theirs, (clock,))}, how.rounds)
-    medians = {side: float(np.median(found)) for side, found in times.items()}
-    moved = common.Moved(read=arrays["A"].nbytes + arrays["B"].nbytes, written=arrays["result"].nbytes)
-    row = how.row("orders", f"field {body} {layout}", sizes.values(), medians["ours"], moved)
+    medians = {side: float(np.median(seconds)) for side, seconds in times.items()}
+    row = how.row("orders", pair.case, sizes.values(), medians["ours"], pair.moved(arrays))
     row["twin_seconds"], row["ratio"] = medians["loops"], medians["loops"] / medians["ours"]
     return row
 
@@ -446,8 +487,8 @@ def run(given) -> list[dict]:
             rows.append(beside(name, beside_others(how)))
             backend.release()
     if "orders" in wanted and not how.on_device:
-        for body, layout in progress("orders", ORDERS):
-            rows.append(in_order(body, layout, beside_others(how)))
+        for pair in progress("orders", ORDERS):
+            rows.append(in_order(pair, beside_others(how)))
     clear()
 
     head = f"Exercises of the hierarchy, {backend.product}; memory gives {how.pace.reading * 1e-9:.0f} GB/s"
