@@ -96,7 +96,7 @@ YAX_LANES = declared(
     results="total",
     numbers="rows",
 )
-SHARE = 8192  # columns of a team
+SHARE = 4096  # columns of a team
 
 # What takes a device's time
 SHORT_ROWS = {"flat": STRIDES, "team": CALLS, "parts": CALLS}
@@ -195,7 +195,7 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
     given = dict(y=rng.random(N), A=rng.random((N, M)), x=rng.random(M))
     products = []
     # a warp for 32 columns and many rows; a core reads whole rows, one after the other
-    tile = {"share": 256, "width": 32} if backend.in_warps else {"share": 16, "width": min(M, 4096)}
+    tile = {"share": 512, "width": 32} if backend.in_warps else {"share": 16, "width": min(M, 4096)}
     for kernel, numbers in ((ROWS_OF, {}), (COLUMNS_OF, tile)):
         run = kernel.bind(backend.placed(**given), backend, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat)

@@ -3,7 +3,7 @@
 import numpy as np
 from common import BYTES, ITEMS, ORDERS, STRIDES, WrongResult, check, kernels_of, main, on_a_device, say, seconds
 
-from kernels import ArgumentError, BackendError, League, MDRange, Range
+from kernels import ArgumentError, BackendError, League, MDRange, Range, Sizes
 
 declared = kernels_of(__file__)
 
@@ -34,7 +34,8 @@ def sums(kernel, backend, E, Q, V, nrepeat, quick, **more):
 
 def scratch_field(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     """Exercise 8: contractDataFieldScalar with a row in scratch, filled by the team, and a barrier."""
-    sums(SCRATCH_FIELD, backend, E, Q, V, nrepeat, quick)
+    sizes = Sizes("auto 8", 16) if backend.in_warps else Sizes()  # 16 lanes read a line of memory
+    sums(SCRATCH_FIELD, backend, E, Q, V, nrepeat, quick, sizes=sizes)
 
 
 FLAT = dict(writes="result", source="contractDataFieldScalar: the lectures' flat variants")

@@ -124,9 +124,7 @@ SCATTER_TOKENS = declared(
     numbers="share",
     tokens={"pool": "size"},
 )
-SCATTER_VIEW = declared(
-    "scatter_view", Range("n"), arrays=INPUT + "histogram(bins):whole:scatter", writes="histogram"
-)
+SCATTER_VIEW = declared("scatter_view", Range("n"), arrays=INPUT + "histogram(bins):whole:scatter", writes="histogram")
 
 
 def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
@@ -134,7 +132,7 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
     bins = np.random.default_rng(18).integers(0, M, N)
     wanted = np.bincount(bins, minlength=M)
     given = backend.placed(bin=bins)
-    share = {"share": 8192 if backend.in_warps else 131072}  # numbers of a team; a core has few teams
+    share = {"share": 32768 if backend.in_warps else 131072}  # numbers of a team, which adds its bins once
     for kernel, numbers, shape in (
         (SCATTER_ATOMICS, {}, (M,)),
         (SCATTER_TEAMS, share, (M,)),

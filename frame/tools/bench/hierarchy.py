@@ -331,7 +331,7 @@ def _module():
 
 @dataclasses.dataclass(frozen=True)
 class InOrder:
-    """A kernel beside plain loops over the same accesses. sizes: of a run without a scale, which the first one takes."""
+    """A kernel beside plain loops over the same accesses. sizes: of a run without a scale, which the first takes."""
 
     case: str  # of the table
     file: str
