@@ -124,9 +124,7 @@ SCATTER_TOKENS = declared(
     numbers="share",
     tokens={"pool": "size"},
 )
-SCATTER_VIEW = declared(
-    "scatter_view", Range("n"), arrays=INPUT + "histogram(bins):whole:scatter", writes="histogram"
-)
+SCATTER_VIEW = declared("scatter_view", Range("n"), arrays=INPUT + "histogram(bins):whole:scatter", writes="histogram")
 
 
 def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
