@@ -227,8 +227,8 @@ POINT_FN vec strided(const scalar *from, long step) {
     constexpr int HALF = VECTOR_LANES / 2;
     const scalar *const half[] = {from, from + HALF * step};
     vec x;
-    x.v = listed([&](int l) { return half[l / HALF][l % HALF * step]; },
-                 std::make_integer_sequence<int, VECTOR_LANES>());
+    x.v =
+        listed([&](int l) { return half[l / HALF][l % HALF * step]; }, std::make_integer_sequence<int, VECTOR_LANES>());
     return x;
 }
 

@@ -331,14 +331,14 @@ def _module():
 
 @dataclasses.dataclass(frozen=True)
 class InOrder:
-    """A kernel beside plain loops over the same accesses. sizes: of a run without a scale, which the first takes."""
+    """A kernel beside plain loops over the same accesses."""
 
     case: str  # of the table
     file: str
     kernels: str  # of the file, by keys
     key: Any
     loops: str  # of twins.cpp
-    sizes: dict[str, int]
+    sizes: dict[str, int]  # the first one is scaled
     updated: tuple[str, ...] = ()  # arrays that are read, too
 
     def kernel(self):
