@@ -122,7 +122,7 @@ SHARED = (  # text, extents, organisation: blocks that share numbers
 @pytest.mark.parametrize("text, sizes, how", SHARED)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_shared_sums_fill_a_device(monkeypatch, text, sizes, how, dtype):
-    """For sm_90: nothing is spilled, and registers leave room for the threads of a full multiprocessor, of 65536 registers."""
+    """For sm_90: nothing is spilled, and 65536 registers have room for the threads of a full multiprocessor."""
     monkeypatch.setattr(cuda, "machine_code", machine_code)
     target = get_backend("cuda", arch="sm_90")
     plan = Contraction(text, sizes, dtype, backend=target, how=how)

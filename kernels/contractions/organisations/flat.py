@@ -51,12 +51,14 @@ class Flat(Threads):
             if not p.mixed and neighbours(p, v):
                 near = v
 
-        plain = cls(256, near)
+        found: list[Organisation] = [cls(256, near)]
         if near == 1:
-            apart = [how for how in (cls(256, each=each) for each in EACH) if how.legal(p)]
-            return [*apart, plain][:1]
-        jammed = [cls(256, near, jam) for jam in JAM] if _share(p) else []
-        return [*(how for how in jammed if how.legal(p)), plain]
+            found = [cls(256, each=each) for each in (*EACH, 1)]
+        elif _share(p):
+            found = [cls(256, near, jam) for jam in (*JAM, 1)]
+
+        able = [how for how in found if how.legal(p)]
+        return able if near > 1 else able[:1]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         price = threads.effort(p) * price_of("flat")

@@ -159,12 +159,13 @@ class Sums(Threads):
 
     def _added_up(self) -> list[str]:
         """The last of the blocks that have parts of the same numbers goes on: with the sums of all parts."""
+        at_once = min(-(-self.parts // self.team), SUMMED)
         return [
             "scalar *const parts = (scalar *)a.at_parts + number;",
             "if (on && member == 0) parts[blockIdx.y * items] = sum;",
             f"if (!is_last_of({self.parts}, (int *)a.at_counters + blockIdx.x)) return;",
             "sum = 0;",
-            f"UNROLL_BY({min(-(-self.parts // self.team), SUMMED)}) for (int k = member; k < {self.parts}; k += {self.team}) "
+            f"UNROLL_BY({at_once}) for (int k = member; k < {self.parts}; k += {self.team}) "
             "sum += fresh(parts + k * items);",
             f"sum = over_team<{self.lanes}, {self.warps}>(sum);",
         ]
