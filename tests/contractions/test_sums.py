@@ -116,7 +116,7 @@ def test_warps_share_a_number(device_backend, text, sizes, n, warps, lanes, part
 def test_a_slow_output_is_read_side_by_side(device_backend):
     """The output's first index is the factor's last one: neighbouring lanes have neighbours of the factor."""
     plan = Contraction("o[c b] = a[a b c]", dict(a=545, b=17), backend=device_backend, batch="c", entries=167)
-    assert plan.how.lanes == 1 and plan.how.parts > 1
+    assert plan.how.lanes == 1 and plan.how.warps > 1
 
 
 def test_sums_over_a_slow_index_are_read_side_by_side(device_backend):
@@ -263,18 +263,73 @@ def test_a_graph_of_a_sum_in_parts(device_backend):
 
 
 def parts_of(text, sizes, backend, **options):
-    """Parts of the sums that the model considers."""
-    plan = Contraction(text, sizes, backend=backend, **options)
-    return sorted(how.parts for how in Sums.candidates(plan.program))
+    """Warps and parts with which the model has a number shared."""
+    how = Contraction(text, sizes, backend=backend, **options).how
+    assert how.name == "sums"
+    return how.warps, how.parts
 
 
 def test_parts_are_for_few_numbers_with_long_sums(device_backend):
     long = dict(p=10**6)
-    assert parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=10**4) == [1]  # many numbers
-    one, several = parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=4)
-    assert one == 1 and sums.FILLED / 2 < 4 * 32 * sums.WARPS * several <= sums.FILLED
-    assert parts_of("o[c] = a[c p] b[c p]", dict(p=100), device_backend, entries=4) == [1]  # short sums
-    assert parts_of("o[c] = a[c p] b[c p]", dict(p=3000), device_backend, entries=4) == [1, 1]  # a block for each
+    assert parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=10**6) == (1, 1)  # many numbers
+    warps, several = parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=4)
+    assert warps == sums.WARPS_OF_FEW and sums.FILLED / 2 < 4 * 32 * warps * several <= sums.FILLED
+    assert parts_of("o[c] = a[c p] b[c p]", dict(p=100), device_backend, entries=4) == (1, 1)  # short sums
+
+
+def test_a_block_has_what_it_reads_sooner_than_parts_are_added(device_backend):
+    """Each lane of a warp has a batch of loads under way, then warps are added; then blocks."""
+    text = "o[] = a[i]"
+    assert parts_of(text, dict(i=1000), device_backend, batch="") == (4, 1)
+    assert parts_of(text, dict(i=10**4), device_backend, batch="") == (sums.WARPS_ALONE, 1)
+    warps, parts = parts_of(text, dict(i=10**5), device_backend, batch="")
+    assert warps == sums.WARPS_OF_FEW and 1 < parts < device.MULTIPROCESSORS
+
+
+def test_a_light_factor_brings_no_bytes(device_backend):
+    """So twice the lanes ask for the other one's."""
+    one, two = (
+        parts_of(text, dict(i=4000), device_backend, batch="j", entries=4000)
+        for text in ("o[j] = a[i j]", "o[j] = a[i j] w[i]")
+    )
+    assert one[0] == two[0] and two[1] == 2 * one[1]
+
+
+TILED = (  # text, sizes, entries: factors that lie across each other
+    ("o[c] = a[c i j] b[c j i]", dict(i=48, j=32), 3),
+    ("o[c] += a[c i j] b[c j i] - 2 a[c i j]", dict(i=45, j=63), 3),
+    ("o[c] = a[c i j k] b[c k j i]", dict(i=31, j=3, k=47), 2),
+    ("o[c l] = a[c l i j] b[c j l i]", dict(l=2, i=47, j=62), 2),
+    ("o[c] = a[c i j] b[c j i]", dict(i=7, j=90), 3),  # short rows: no tiles
+    ("o[c] = a[c i j] b[c j i]", dict(i=90, j=7), 3),
+)
+
+
+@pytest.mark.parametrize("text, sizes, n", TILED)
+@pytest.mark.parametrize("how", ["lanes=32", "lanes=8 warps=2", "lanes=32 warps=4 parts=3"])
+def test_terms_by_tiles(device_backend, text, sizes, n, how):
+    plan = Contraction(text, sizes, backend=device_backend, how=f"sums threads=128 {how}", quick=True)
+    arrays = whole(np.random.default_rng(9), plan, n)
+    assert np.array_equal(done(plan, arrays, n), einsum(plan, arrays))
+
+
+@pytest.mark.parametrize("sizes", [dict(i=48, j=32), dict(i=45, j=63), dict(i=4001, j=61)])
+def test_lanes_share_lines_of_both_factors(device_backend, sizes):
+    """The lanes of a warp: 32 terms of four lines of one factor and eight of the other. Each term comes once."""
+    plan = Contraction("o[c] = a[c i j] b[c j i]", sizes, backend=device_backend, quick=True)
+    (terms,) = sums.terms_of(plan.program)
+    extents = [loop.extent for loop in terms.loops]
+    i = j = 0
+    for loop, turn in zip(terms.loops, np.unravel_index(np.arange(np.prod(extents)), extents)):
+        if loop.step[1] % sizes["j"] == 0:  # steps of rows of a
+            i = i + loop.step[1] // sizes["j"] * turn
+        else:
+            j = j + loop.step[1] * turn
+    assert [len(set(some[:32])) for some in (i, j)] == [4, 8]
+
+    inside = (i < sizes["i"]) & (j < sizes["j"])
+    assert sorted(zip(i[inside], j[inside])) == [(x, y) for x in range(sizes["i"]) for y in range(sizes["j"])]
+    assert bool(terms.edges) == (sizes != dict(i=48, j=32))
 
 
 def test_work_that_does_not_fill_a_device_costs_more(device_backend):
@@ -296,7 +351,7 @@ def test_factors_that_are_read_anew_cost_the_second_cache(device_backend):
     plan = Contraction(text, sizes, backend=device_backend, entries=8)
     assert plan.how.name == "direct"
     (price,) = (price for price, how, _ in plan.candidates if how.name == "sums")
-    read = 8 * 8 * 10**5 * 2 * 8 / sums.CACHE  # seconds of an entry
+    read = 8 * 8 * 10**5 * 2 * 8 / device.CACHE  # seconds of an entry
     assert price * library_costs.unit("threads", plan.program) >= read
 
 

@@ -10,7 +10,9 @@ MEMORY, WAVEFRONT = 18.0, 128.0  # bytes a clock and multiprocessor: from memory
 FMA, UNITS = 128.0, 256.0  # flops a clock in double precision: of threads, of matrix units
 MOST_THREADS = REFERENCE.threads_of_block
 ENOUGH = 512  # threads of a multiprocessor; with fewer it waits for memory
-FULL = 132 * ENOUGH  # threads of a device; work of fewer takes as long as work of as many
+MULTIPROCESSORS = 132
+CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
+FULL = MULTIPROCESSORS * ENOUGH  # threads of a device; work of fewer takes as long as work of as many
 
 
 class Effort(NamedTuple):

@@ -18,8 +18,10 @@ from ..prices import price_of
 from .base import Organisation, Unable
 from .threads import Threads, batch_is_last, several
 
-EACH = 4  # numbers of a thread that lie apart
-WHOLE = 8  # blocks of an entry, at least, if its last one may be filled in part
+EACH = 4, 2  # numbers of a thread that lie apart
+IDLE = 1 / 8  # of the threads of an entry's blocks, at most
+SHORT = 8  # terms of sums whose factors are read again for each number of the output, at most
+JAM = 4, 2  # turns of the loop before the last that share what they read
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,15 +51,22 @@ class Flat(Threads):
             if not p.mixed and neighbours(p, v):
                 near = v
 
-        several_ = near == 1 and cls(256, each=EACH)._in_blocks(p)
-        return [cls(256, near, each=EACH if several_ else 1)]
+        found: list[Organisation] = [cls(256, near)]
+        if near == 1:
+            found = [cls(256, each=each) for each in (*EACH, 1)]
+        elif _share(p):
+            found = [cls(256, near, jam) for jam in (*JAM, 1)]
+
+        able = [how for how in found if how.legal(p)]
+        return able if near > 1 else able[:1]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        return threads.effort(p) * price_of("flat")
+        price = threads.effort(p) * price_of("flat")
+        return price * self._loads(p) / dataclasses.replace(self, jam=1)._loads(p) if self.jam > 1 else price
 
     def serves(self, p: Program) -> str:
         if self.each > 1 and not (self.near == 1 and self._in_blocks(p)):
-            return "each=1: numbers that lie apart are of products without sums, of many numbers an entry"
+            return "each=1: numbers that lie apart are of products without sums, of entries that fill blocks"
         return super().serves(p)
 
     # ---- text and launch
@@ -96,10 +105,14 @@ class Flat(Threads):
         """Blocks have numbers of one entry each."""
         (n,) = threads.nests(p)
         own = threads.numbered("x", n.loops)
-        place = f"const unsigned x = first + u * {self.threads};"
-        within = f"const unsigned x = min(int(first + u * {self.threads}), {n.size - 1});"
-        to = threads.number_at(n, 0, n.loops, own)
-        sum_ = [*threads.split(n.loops, "x", own), *threads.sum_of(n, own), f"sums[u] = {threads.old_value(n, to)}sum;"]
+        place = f"const int x = first + u * {self.threads};"
+        within = f"const int x = min(first + u * {self.threads}, {n.size - 1});"
+        to = _number(n, 0, own)
+        sum_ = [*threads.split(n.loops, "x", own), "scalar sum = 0;"]
+        for q in n.products:
+            factors = [_number(n, f, own) for f in q.factors]
+            sum_.append(f"sum {threads.sign_of(q)}= {' * '.join(threads.product_words(q, factors))};")
+        sum_.append(f"sums[u] = {threads.old_value(n, to)}sum;")
         store = [*threads.split(n.loops, "x", own), f"if (x < {n.size}) {to} = sums[u];"]
 
         turns_ = f"UNROLL for (int u = 0; u < {self.each}; ++u)"
@@ -124,7 +137,7 @@ class Flat(Threads):
         n, *more = threads.nests(p)
         if more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)):
             return False
-        return n.size >= WHOLE * self.threads * self.each
+        return threads.waste(n.size, self.threads * self.each) <= 1 + IDLE
 
     def _head(self) -> list[str]:
         return [
@@ -185,13 +198,42 @@ class Flat(Threads):
         loads = 0.0
         for f in q.factors:
             along = bool(n.loops) and n.loops[-1].step[f] % FAR == 0
-            loads += 1 / (self.near if along else 1)
+            again = self.jam if _stays(n, f) else 1
+            loads += 1 / (self.near if along else 1) / again
         return n.size * many * loads
+
+    def _loads(self, p: Program) -> float:
+        """Numbers that an entry's products load."""
+        (n,) = threads.nests(p)
+        return sum(self.accesses(p, n, q, threads.size(q.sums)) for q in n.products)
 
 
 def _largest(p: Program) -> int:
     """Numbers of an entry of the largest output."""
     return max(n.size for n in threads.nests(p))
+
+
+def _share(p: Program) -> bool:
+    """Whether turns of the loop before the last share what they read, for short sums: longer ones are for tiles."""
+    (n,) = threads.nests(p)
+    if not n.summed or any(threads.size(q.sums) > SHORT for q in n.products):
+        return False
+    return any(_stays(n, f) for f in n.factors)
+
+
+def _stays(n: Nest, f: int) -> bool:
+    """Whether a factor has the same numbers for all turns of the loop before the last."""
+    return len(n.loops) > 1 and n.loops[-2].step[f] == 0
+
+
+def _number(n: Nest, place: int, names) -> str:
+    """C++ of number x of an array that lies as the loops go, or at their turns."""
+    dense = 1
+    for loop in reversed(n.loops):
+        if loop.step[place] != dense:
+            return threads.number_at(n, place, n.loops, names)
+        dense *= loop.extent
+    return f"at_{n.names[place]}[x]"
 
 
 def _turns(n: Nest) -> int:

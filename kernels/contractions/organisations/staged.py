@@ -203,7 +203,7 @@ class Staged(Organisation):
         blocks = plan.items(1) / plan.entries * BLOCK * (CROSSED if library_costs.crossed(p) else 1)
         common = sum(a.size for a in p.arguments if a.place is None and not a.mixed) * np.dtype(p.dtype).itemsize
         passing = common / PASSING if common > HELD and plan.use <= FEW else 0.0
-        return max(library_costs.memory_seconds("threads", p), blocks, passing)
+        return max(library_costs.memory_seconds("threads", p), blocks, passing, _read_again(p, plan))
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -266,6 +266,15 @@ def _mostly_stored(p: Program) -> bool:
     outputs = sum(a.size for a in p.arguments if a.name in p.expression.outputs)
     inputs = sum(a.size for a in p.arguments if a.name not in p.expression.outputs)
     return outputs >= STORED * inputs
+
+
+def _read_again(p: Program, plan: Plan) -> float:
+    """Seconds of an entry in which each of its teams reads what does not belong to it alone, from the second cache."""
+    numbers = 0
+    for name in p.expression.inputs:
+        if not any(i in plan.entry for r in p.expression.references[name] for i in r.indices):
+            numbers += p.arrays[name].size * plan.teams
+    return numbers * np.dtype(p.dtype).itemsize / device.CACHE
 
 
 # ---- the model of the search ----------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Some lanes of a warp for a number of the output: each lane adds up its part of the sums.
 
 Where neighbours of the output are neighbours in the factors too, a lane has a number for itself: the lanes of a warp
-read side by side. Numbers are counted as they lie in the largest factor: sums are long, outputs are short.
+read side by side. Numbers are counted as they lie in the largest factor: sums are long, outputs are short. Terms are
+counted so, too; where another large factor lies across, by tiles in which lanes share lines of both.
 
 Few numbers with long sums would leave most of a device idle. Several warps of a block share a number's sums, and with
 `parts` several blocks do: the block that is the last to have left its part adds up all of them, in their order. So bits
@@ -14,7 +15,7 @@ import dataclasses
 import functools
 import math
 import threading
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from ...engine.backend.counters import COUNTER
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record
 from .. import render_threads as threads
-from ..plan import FAR, Nest, Product, Program, merged, names as names_of, pointers, reads
+from ..plan import FAR, Loop, Nest, Product, Program, merged, names as names_of, pointers, reads
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
@@ -31,17 +32,24 @@ from .threads import Threads, batch_is_last, several
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
-TURNS = 4  # loads of a lane that are worth a part of a sum
 UNDER_WAY = 64  # bytes that a lane asks for before it adds
 FEWEST, MOST = 4, 16  # loads that these are
 SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
 FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
-CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
 LAST = 1e-6  # seconds of the block that adds up parts
 ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
 COUNTED = 1 << 14  # blocks that have parts together, at most
-WARPS = 8  # of a block that share numbers
+# Warps of a block that share numbers: of few numbers more, since blocks are counted one after the other.
+WARPS, WARPS_OF_FEW, WARPS_ALONE = 8, 16, 32
+ALONE = 3 << 16  # bytes that one block reads sooner than parts of several are added up
+SPREAD = 8 * FILLED  # lanes of blocks that come and go: no more warps share a number
+LONG = 256  # loads of a lane, beside which the last block is nothing: twice the lanes
+LIGHT = 4  # times fewer numbers than the largest factor has: such a factor's loads bring no bytes from memory
+SUMMED = 8  # parts that a lane of the last block asks for at once
+TILE = 16  # rows, and columns, of a tile of terms
+ROWS, COLUMNS = (4, 4), (2, 8)  # of a tile: warps of eight, lanes of a warp
+WASTE = 1.2  # times the terms along an edge that whole tiles have, at most
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,28 +92,16 @@ class Sums(Threads):
 
         n = ordered(p)
         near = 1 if p.mixed else widest(n, p.dtype)
-        longest = max(threads.size(q.sums) for q in n.products)
+        longest = _longest(n)
         lanes = 2
 
         while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
             lanes *= 2
 
-        found: list[Organisation] = [cls(256, lanes, near)]
-        if not p.mixed:
-            found += cls._shared(p, cls(32 * WARPS, LANES, near, WARPS), n, longest)
+        found = [_shared(p, cls(256, lanes, near)), cls(256, lanes, near)]
         if _side_by_side(p, n):
-            found += [cls(256), *cls._shared(p, cls(32 * WARPS, warps=WARPS), n, longest)]
-        return found
-
-    @classmethod
-    def _shared(cls, p: Program, how: Sums, n: Nest, longest: int) -> list[Organisation]:
-        """Blocks that share sums, if a usual batch does not fill a device without. longest: terms of a sum."""
-        turns = longest // (how.team * how.near)
-        blocks = -(-library_costs.usual_batch(p) * n.size // how.numbers)
-        if blocks * how.numbers * how.lanes >= FILLED or turns < 1:
-            return []
-        parts = min(FILLED // (blocks * how.threads), turns // TURNS)
-        return [dataclasses.replace(how, parts=max(parts, 1))]
+            found += [_shared(p, cls(256)), cls(256)]
+        return list(dict.fromkeys(found))
 
     def price(self, p: Program, least: float = math.inf) -> float:
         price = self._read(p) / library_costs.unit("threads", p) if self.lanes == 1 else self._work(p)
@@ -126,7 +122,7 @@ class Sums(Threads):
     def _read(self, p: Program) -> float:
         """Seconds of an entry: each number of the output reads its factors anew, from the second cache at best."""
         singly = self.lanes > 1 and self.near == 1
-        return threads.work(p) * np.dtype(p.dtype).itemsize / CACHE * (SINGLY if singly else 1.0)
+        return threads.work(p) * np.dtype(p.dtype).itemsize / device.CACHE * (SINGLY if singly else 1.0)
 
     def serves(self, p: Program) -> str:
         if not self._has_whole_teams:
@@ -142,8 +138,8 @@ class Sums(Threads):
         n = ordered(p)
         names = threads.numbered("x", n.loops)
         lines = [*self._head(p, n, names), "scalar sum = 0;"]
-        for q in n.products:
-            lines += self._product(n, q, names, np.dtype(p.dtype).itemsize)
+        for q, edges in zip(n.products, terms_of(p)):
+            lines += self._product(n, q, edges.edges, names, np.dtype(p.dtype).itemsize)
         lines.append(f"sum = over_team<{self.lanes}, {self.warps}>(sum);")
 
         if self.parts > 1:
@@ -163,23 +159,24 @@ class Sums(Threads):
 
     def _added_up(self) -> list[str]:
         """The last of the blocks that have parts of the same numbers goes on: with the sums of all parts."""
+        at_once = min(-(-self.parts // self.team), SUMMED)
         return [
             "scalar *const parts = (scalar *)a.at_parts + number;",
             "if (on && member == 0) parts[blockIdx.y * items] = sum;",
             f"if (!is_last_of({self.parts}, (int *)a.at_counters + blockIdx.x)) return;",
             "sum = 0;",
-            f"UNROLL_BY({FEWEST}) for (int k = member; k < {self.parts}; k += {self.team}) "
+            f"UNROLL_BY({at_once}) for (int k = member; k < {self.parts}; k += {self.team}) "
             "sum += fresh(parts + k * items);",
             f"sum = over_team<{self.lanes}, {self.warps}>(sum);",
         ]
 
-    def _product(self, n: Nest, q: Product, names, size: int) -> list[str]:
+    def _product(self, n: Nest, q: Product, edges, names, size: int) -> list[str]:
         """A lane's part of a product's sum: turns whose loads are under way together, then the rest of them. size:
         bytes of a number."""
         v, many = self.near, threads.size(q.sums)
         whole, turns = many // (self.team * v), -(-many // (self.team * v))
-        at_once = min(max(UNDER_WAY // (v * size), FEWEST), MOST, turns)
-        term = " ".join(self._term(n, q, names))
+        at_once = min(_at_once(v, size), turns)
+        term = " ".join(self._term(n, q, edges, names))
 
         first, last = "0", str(turns)
         if self.parts > 1:
@@ -197,12 +194,12 @@ class Sums(Threads):
             "}",
         ]
 
-    def _term(self, n: Nest, q: Product, names) -> list[str]:
+    def _term(self, n: Nest, q: Product, edges, names) -> list[str]:
         """C++ of `term`: the sum of `near` terms from term k on."""
         v, indices, loads, words = self.near, ["k"], [], []
         if len(q.sums) > 1:
             indices = threads.numbered("k", q.sums)
-            loads = threads.split(q.sums, "k", indices)
+            loads = _inside(q.sums, edges, indices) if edges else threads.split(q.sums, "k", indices)
 
         # `near` neighbours of each factor at once, or number by number.
         for j, f in enumerate(q.factors):
@@ -216,7 +213,10 @@ class Sums(Threads):
         number = "" if abs(q.number) == 1 else f"{threads.number_text(q)} * "
         product = f"{number}{' * '.join(words)}"
         if v == 1:
-            return [*loads, f"const scalar term = {'-' if q.number == -1 else ''}({product});"]
+            value = f"{'-' if q.number == -1 else ''}({product})"
+            if edges:
+                return [*loads, f"const scalar some = {value}, term = inside ? some : scalar(0);"]
+            return [*loads, f"const scalar term = {value};"]
         sign = "-" if q.number == -1 else "+"
         return [*loads, "scalar term = 0;", f"UNROLL for (int s = 0; s < {v}; ++s) term {sign}= {product};"]
 
@@ -236,7 +236,8 @@ class Sums(Threads):
         return Shape(self.threads, self.numbers, self.shared_bytes(p), rows=self.parts)
 
     def at_work(self, p: Program, n: int) -> int:
-        return super().at_work(p, n) * self.parts
+        """Lanes that have terms: a block may have few numbers."""
+        return self.items(p, n) * self.team * self.parts
 
     def shared_bytes(self, p: Program) -> int:
         """A sum of each thread, or the number of blocks that were there before."""
@@ -287,32 +288,167 @@ class Sums(Threads):
         return n.size * (-(-many // turn) * turn * len(q.factors) + self.team * math.log2(self.team))
 
 
+# ---- how many share a number ----------------------------------------------------------------------------------------
+
+
+def _shared(p: Program, how: Sums) -> Sums:
+    """The organisation with the warps and blocks that share a number of a usual batch. how: a warp shares with none."""
+    if p.mixed:
+        return how
+    n, size = ordered(p), np.dtype(p.dtype).itemsize
+    loads, batch = -(-_longest(n) // (how.lanes * how.near)), _at_once(how.near, size)
+    numbers = LANES // how.lanes  # of a warp
+    groups = -(-library_costs.usual_batch(p) * n.size // numbers)
+
+    # Warps: while their lanes have a batch of loads, or one and a half if the device is full.
+    few = groups < device.MULTIPROCESSORS
+    alone = few and _longest(n) * numbers * size <= ALONE
+    warps, most = 1, WARPS
+    if few:
+        most = WARPS_ALONE if alone else WARPS_OF_FEW if how.lanes > 1 else WARPS
+
+    while warps < most and 2 * warps * groups * LANES <= SPREAD:
+        least = batch if warps * groups * LANES < FILLED else 1.5 * batch
+        if loads < 2 * warps * least:
+            break
+        warps *= 2
+
+    # Parts: a batch of loads for each multiprocessor's first block, two for the others.
+    parts, turns, lanes = 1, loads // warps, warps * groups * LANES
+    if not alone:
+        filled = FILLED * (2 if _has_light(p, n) else 1)
+        first, others = device.MULTIPROCESSORS // groups, filled // lanes
+        parts = max(min(first, turns // batch), min(others, turns // (2 * batch)), 1)
+        if filled == FILLED and turns // parts >= LONG and parts > 1:
+            parts *= 2
+
+    block = LANES * warps if warps > 1 or parts > 1 else how.threads
+    return dataclasses.replace(how, threads=block, warps=warps, parts=parts)
+
+
+def _longest(n: Nest) -> int:
+    """Terms of a sum."""
+    return max(threads.size(q.sums) for q in n.products)
+
+
+def _at_once(near: int, size: int) -> int:
+    """Loads of a lane that are under way together. size: bytes of a number."""
+    return min(max(UNDER_WAY // (near * size), FEWEST), MOST)
+
+
+def _has_light(p: Program, n: Nest) -> bool:
+    """Whether a factor has few numbers beside the largest one."""
+    numbers = [_numbers(p, n, f) for f in n.factors]
+    return min(numbers) * LIGHT < max(numbers)
+
+
 # ---- the order of numbers and terms ---------------------------------------------------------------------------------
+
+
+class Edge(NamedTuple):
+    """Of an index that goes by tiles: the last tile has terms beyond it."""
+
+    extent: int
+    digits: tuple[tuple[int, int], ...]  # of the index: places among the loops, and what each digit counts
+
+
+class Terms(NamedTuple):
+    """The loops of a sum in the order in which lanes take its terms."""
+
+    loops: tuple[Loop, ...]
+    edges: tuple[Edge, ...] = ()
 
 
 @functools.lru_cache(64)
 def ordered(p: Program) -> Nest:
     """The statement's loops, those of each sum in the order of its largest factor: neighbours are read side by side."""
     (n,) = threads.nests(p)
-    if p.mixed:
-        return n
-
-    products = []
-    for q in n.products:
-        f = _largest(p, n, q.factors)
-        sums = sorted(q.sums, key=lambda loop: -loop.step[f] if loop.step[f] else -math.inf)
-        products.append(q._replace(sums=merged(sums)))
+    products = [q._replace(sums=terms.loops) for q, terms in zip(n.products, terms_of(p))]
     return dataclasses.replace(n, products=tuple(products))
+
+
+@functools.lru_cache(64)
+def terms_of(p: Program) -> tuple[Terms, ...]:
+    """The terms of each product."""
+    (n,) = threads.nests(p)
+    if p.mixed:
+        return tuple(Terms(q.sums) for q in n.products)
+    return tuple(_terms(p, n, q) for q in n.products)
+
+
+def _terms(p: Program, n: Nest, q: Product) -> Terms:
+    """As the largest factor has them, or by tiles if another large factor lies across."""
+    f = _largest(p, n, q.factors)
+    loops = _as_read(q, f)
+    g = _across(p, n, q, f, loops)
+    if g is None:
+        return Terms(loops)
+
+    # Short runs: lanes go along the longer ones first.
+    column, row = (next(loop for loop in loops if loop.step[x] == 1) for x in (f, g))
+    if threads.waste(column.extent, TILE) > WASTE:
+        return Terms(loops)
+    if threads.waste(row.extent, TILE) > WASTE:
+        return Terms(_as_read(q, g))
+    return _tiles([loop for loop in loops if loop not in (row, column)], row, column)
+
+
+def _as_read(q: Product, f: int) -> tuple[Loop, ...]:
+    """The loops of a sum in the order of a factor."""
+    return merged(sorted(q.sums, key=lambda loop: -loop.step[f] if loop.step[f] else -math.inf))
+
+
+def _across(p: Program, n: Nest, q: Product, f: int, loops) -> int | None:
+    """A large factor whose neighbours are terms, but not those that are neighbours in factor f."""
+    if not any(loop.step[f] == 1 for loop in loops):
+        return None
+
+    for g in q.factors:
+        large = _numbers(p, n, g) * LIGHT >= _numbers(p, n, f)
+        if large and any(loop.step[g] == 1 and loop.step[f] > 1 for loop in loops):
+            return g
+    return None
+
+
+def _tiles(others, row: Loop, column: Loop) -> Terms:
+    """Terms by tiles: the lanes of a warp share lines of two factors, those of eight warps whole ones."""
+    digits: list[tuple[Loop, int, int]] = []  # loop, extent of the digit, what it counts
+    for loop in (row, column):
+        digits.append((loop, -(-loop.extent // TILE), TILE))
+    for place in (0, 1):
+        for loop, tile in ((row, ROWS), (column, COLUMNS)):
+            digits.append((loop, tile[place], 1 if place else tile[1]))
+
+    made = [Loop(extent, tuple(counts * step for step in loop.step)) for loop, extent, counts in digits]
+    edges = []
+    for loop in (row, column):
+        if loop.extent % TILE:
+            own = [(len(others) + k, counts) for k, (whose, _, counts) in enumerate(digits) if whose is loop]
+            edges.append(Edge(loop.extent, tuple(own)))
+    return Terms((*others, *made), tuple(edges))
+
+
+def _inside(loops, edges, names) -> list[str]:
+    """C++ of the turns of each loop at term k, those of the first term if k is beyond an edge."""
+    digits = threads.numbered("q", loops)
+    bounds = []
+    for edge in edges:
+        index = " + ".join(f"{digits[place]} * {counts}" for place, counts in edge.digits)
+        bounds.append(f"{index} < {edge.extent}")
+
+    lines = [*threads.split(loops, "k", digits), f"const bool inside = {' && '.join(bounds)};"]
+    return [*lines, *(f"const int {name} = inside ? {digit} : 0;" for name, digit in zip(names, digits))]
 
 
 def _largest(p: Program, n: Nest, factors) -> int:
     """The factor that has the most numbers for a usual batch, the first of equal ones."""
+    return max(factors, key=lambda f: _numbers(p, n, f))
 
-    def numbers(f: int) -> int:
-        array = p.arrays[n.names[f]]
-        return array.size * (1 if array.place is None else library_costs.usual_batch(p))
 
-    return max(factors, key=numbers)
+def _numbers(p: Program, n: Nest, f: int) -> int:
+    """Of a factor, for a usual batch."""
+    array = p.arrays[n.names[f]]
+    return array.size * (1 if array.place is None else library_costs.usual_batch(p))
 
 
 def _around_batch(p: Program, n: Nest) -> tuple[list[int], list[int]]:
