@@ -231,9 +231,10 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
     }
 };
 
-// Short runs: their sums, PACKS of them, stay in registers. Rounding is that of Added
-template <int ALONG, int PACKS> static void hold_runs(const Arguments &a, Place at, const bool fresh) {
-    const int last = int(a.extent[a.loops - 1]) - (PACKS - 1) * W;
+// Short runs of so many numbers: their sums, PACKS of them, stay in registers. Rounding is that of Added
+template <int ALONG, int PACKS>
+static void hold_runs(const Arguments &a, const long numbers, Place at, const bool fresh) {
+    const int last = int(numbers) - (PACKS - 1) * W;
     const auto load = [=](const scalar *from, const int v) {
         return v + 1 < PACKS ? fetch<V, W, 1>(from + v * W) : load_part<V>(from + v * W, last);
     };
@@ -257,10 +258,11 @@ template <int ALONG, int PACKS> static void hold_runs(const Arguments &a, Place 
     for (int v = 0; v + 1 < PACKS; ++v) leave<W>(at.out + v * W, sums[v]);
     store_part(at.out + (PACKS - 1) * W, sums[PACKS - 1], last);
 }
-template <int ALONG, int PACKS = MOST_HELD> static void hold(const Arguments &a, const Place &at, const bool fresh) {
+template <int ALONG, int PACKS = MOST_HELD>
+static void hold(const Arguments &a, const long numbers, const Place &at, const bool fresh) {
     if constexpr (PACKS > 0) {
-        if (a.extent[a.loops - 1] <= (PACKS - 1) * W) return hold<ALONG, PACKS - 1>(a, at, fresh);
-        hold_runs<ALONG, PACKS>(a, at, fresh);
+        if (numbers <= (PACKS - 1) * W) return hold<ALONG, PACKS - 1>(a, numbers, at, fresh);
+        hold_runs<ALONG, PACKS>(a, numbers, at, fresh);
     }
 }
 
@@ -287,17 +289,17 @@ static void add_turns(const Arguments &a, const Place &at, const bool fresh, lon
     if constexpr (RUNS > 1) add_turns<ALONG, P, APART, 1>(a, at, fresh, r);
 }
 
-static bool is_held(const Arguments &a) {
-    const int run = a.loops - 1;
-    return a.row + 1 == run && a.step[OUT * LOOPS + a.row] == 0 && a.extent[run] <= MOST_HELD * W;
+static bool is_held(const Arguments &a, const long numbers) {
+    return a.row + 2 == a.loops && a.step[OUT * LOOPS + a.row] == 0 && numbers <= MOST_HELD * W;
 }
 
 // ---- all loops
 template <int ALONG, int P, bool APART> static void sweep(const Arguments &a, const Place &begin) {
+    const long numbers = a.extent[a.loops - 1] * P; // of a run
     each_turn(a, begin, 0, a.row, !a.adds, [&](const Place &at, const bool fresh) {
         if (a.kind == STAYS && P == 2) Summed<ALONG, P, APART>{a}.all_pairs(at, fresh);
         else if (a.kind == STAYS) Summed<ALONG, P, APART>{a}.all(at, fresh);
-        else if (!APART && is_held(a)) hold<ALONG>(a, at, fresh);
+        else if (!APART && is_held(a, numbers)) hold<ALONG>(a, numbers, at, fresh);
         else if (a.together > 1) add_turns<ALONG, P, APART, TOGETHER>(a, at, fresh, 0);
         else add_turns<ALONG, P, APART, 1>(a, at, fresh, 0);
     });

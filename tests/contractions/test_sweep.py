@@ -133,6 +133,21 @@ def test_complex_numbers_as_they_lie(cpu, text, lie, dtype):
         assert found.dtype == dtype and np.array_equal(found, np.einsum(text, *given)), sizes
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("text", [*(t for t in TEXTS if t.count(",") < 2), "ebe->b", "ebce->bc", "ebec->bc", "ebec->cb"])
+def test_extents_of_one_and_two(text, dtype):
+    """Loops of one turn and pairs of numbers: every choice of 1, 2 and 3. Whole numbers: no rounding."""
+    rng = np.random.default_rng(len(text))
+    indices = sorted(set(text) - set(",->"))
+    for extents in itertools.product((1, 2, 3), repeat=len(indices)):
+        given = [np.rint(9 * a) for a in operands(text, dict(zip(indices, extents)), "float64", rng)]
+        if dtype == "complex128":
+            given[0] = given[0] + 1j * np.rint(9 * rng.uniform(-1, 1, given[0].shape))
+
+        found = contract(text, *given, backend="cpu")
+        assert np.array_equal(found, np.einsum(text, *given)), extents
+
+
 def test_parts_do_not_meet():
     """A NaN in the real part leaves the imaginary part, and other sums, as they are."""
     a = np.ones((3, 40), complex)

@@ -319,7 +319,7 @@ def _split(s: Sweep) -> int:
 def _is_held(s: Sweep, size: int) -> bool:
     """Whether the sums of runs stay in registers: those of a short output."""
     run, row = s.loops[-1], s.loops[s.row]
-    short = run.extent * size <= MOST_HELD * cpu.vector_bytes(cpu.target())
+    short = turns((run, *s.pair)) * size <= MOST_HELD * cpu.vector_bytes(cpu.target())
     return s.kind == LIES and short and not s.apart and s.row + 2 == len(s.loops) and not row.step[OUT]
 
 
