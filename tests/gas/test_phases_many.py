@@ -216,6 +216,9 @@ SINGLE_STATES = [
     ("NH3 H2O", "pr", 0.1, 370.263, 5.52478e6, 0.306),
     ("NH3 H2O", "pr", 0.1, 402.088, 9.53125e6, 0.316),
     ("SO2 H2O", "pr", 0.001, 407.447, 4.51217e6, 0.1095),
+    # The same above the critical temperature of the lighter species
+    ("NC4H10 H2O", "pr", -0.147, 439.48, 3.97628e6, 0.0541),
+    ("NH3 H2O", "pr", 0.118, 409.54, 1.07203e7, 0.334),
     # Two liquids, where the lighter one has boiled
     ("CO2 H2O", "pr", -0.134, 299.5417, 6.11586e6, 0.836877),
 ]

@@ -8,6 +8,8 @@ constexpr double TOO_LITTLE = 1e-8; // of a species in the feed, to count
 // ln of the activity coefficient of a species from which its liquid may split again, of two species and of more
 constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.4;
 constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two liquids may have a vapour
+// T/Tc of a species up to which there are liquids that are mostly it: what they dissolve makes them less volatile
+constexpr double LIQUEFIES = 1.1;
 // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K, above which a liquid may be mostly
 // that species; with others it takes up in the first step it amounts to HOPE then. Wilson's K means nothing below
 // MEANINGLESS Tc: each species may be a liquid.
@@ -58,7 +60,7 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         present += select(feed.z[k] > TOO_LITTLE, R(1.0), R(0.0));
         b_x += s.x[k] * m.phase_b[k];
         b_y += s.y[k] * m.phase_b[k];
-        some = some || (feed.z[k] > TOO_LITTLE && feed.at.T < m.phase_Tc[k]);
+        some = some || (feed.z[k] > TOO_LITTLE && feed.at.T < LIQUEFIES * m.phase_Tc[k]);
     }
     some = some && ask;
     o.is_vapour = nowhere<R>();
@@ -89,7 +91,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
         by_itself = select(feed.at.T < MEANINGLESS * m.phase_Tc[k], larger(by_itself, R(0.01 * k)), by_itself);
         const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled;
-        o.own[k] = select(is_other && feed.at.T < m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
+        o.own[k] =
+            select(is_other && feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
     o.most = R(-BARRED);
     return o.is_vapour || find_next(m, some && !o.is_vapour, o);
