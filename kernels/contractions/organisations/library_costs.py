@@ -320,7 +320,7 @@ class Bytes(NamedTuple):
     """Of a program."""
 
     moved: float  # of an entry, by way of the caches
-    past: float  # of an entry, that bypass them
+    past: float  # of an entry, that bypass them or come from memory again and again
     held: float  # of the arrays of a usual batch
 
 
@@ -350,7 +350,8 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
         if a.place and a.place == len(a.extents) - 1:
             moved += a.size * max(LINE / entries - size, 0.0)  # neighbours belong to other entries
         if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
-            moved += a.size * size / entries  # the caches of a core do not hold it from one entry to the next
+            again = a.size * size / entries  # the second cache does not hold it from one entry to the next
+            moved, past = (moved, past + again) if from_memory(a.size * size) else (moved + again, past)
 
     return Bytes(moved, past, held)
 
