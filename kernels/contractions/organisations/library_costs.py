@@ -178,11 +178,12 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     # Memory of all operands; the output again for each turn of the sums.
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
-    memory = moved / pace(style, dtype, moved - size * m * n * count * (r.stored - 1))
+    held = moved - size * m * n * count * (r.stored - 1)
+    memory = moved / pace(style, dtype, held)
     if transposed and memory > arithmetic:
         memory *= r.crossed
     if style == "packs":
-        each = r.call + _on_core(dtype, way, arithmetic, memory)
+        each = r.call + _on_core(dtype, way, arithmetic, memory, 1 + (OVERLAP - 1) * cached(held))
     else:
         each = r.call + together(arithmetic, memory, r.overlap)
 
@@ -193,8 +194,9 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     return total
 
 
-def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float) -> float:
-    """Seconds of the products of a call on a core. arithmetic, memory: seconds of both alone, for all products."""
+def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float, overlap: float) -> float:
+    """Seconds of the products of a call on a core. arithmetic, memory: of both alone, for all products. overlap:
+    exponent of their norm, where nothing is packed."""
     r, size = rates("packs", dtype), np.dtype(dtype).itemsize
     m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
     count = math.prod(axis.extent for axis in way.loops)
@@ -208,7 +210,7 @@ def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float) -> flo
         return count * (PRODUCT_OF_VECTORS + k * NUMBER_APART) + memory
     if min(m, n) == 1:
         runs = PRODUCT_OF_VECTORS if m == n else r.product + _runs(way) * RUN_OF_MATRIX
-        return together(count * (runs + 2.0 * m * n * k / r.flops[dtype]), memory, OVERLAP)
+        return together(count * (runs + 2.0 * m * n * k / r.flops[dtype]), memory, overlap)
 
     # What is packed comes from memory meanwhile, and the arithmetic waits.
     if m * n * k <= UNPACKED and cpu.vector_bytes(cpu.target()) == VECTOR:
@@ -216,7 +218,7 @@ def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float) -> flo
         across = way.k.step[fold.LEFT] == way.k.step[fold.RIGHT] == 1
         read = size * (m + n) * k * count
         cold = read * COLD if read + size * m * n * count > r.cache else 0.0
-        return count * r.product + cold + together(arithmetic * (ACROSS if across else 1.0), memory, OVERLAP)
+        return count * r.product + cold + together(arithmetic * (ACROSS if across else 1.0), memory, overlap)
     rows, columns = (-(-extent // PACKED) * PACKED for extent in (m, n))
     return count * (r.product + (rows + columns) * k * r.pack) + together(arithmetic, memory, r.overlap)
 
@@ -318,7 +320,7 @@ class Bytes(NamedTuple):
     """Of a program."""
 
     moved: float  # of an entry, by way of the caches
-    past: float  # of an entry, that bypass them
+    past: float  # of an entry, that bypass them or come from memory again and again
     held: float  # of the arrays of a usual batch
 
 
@@ -348,7 +350,8 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
         if a.place and a.place == len(a.extents) - 1:
             moved += a.size * max(LINE / entries - size, 0.0)  # neighbours belong to other entries
         if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
-            moved += a.size * size / entries  # the caches of a core do not hold it from one entry to the next
+            again = a.size * size / entries  # the second cache does not hold it from one entry to the next
+            moved, past = (moved, past + again) if from_memory(a.size * size) else (moved + again, past)
 
     return Bytes(moved, past, held)
 

@@ -31,7 +31,7 @@ SHARED = 1 << 15  # numbers that are worth a second thread
 CALL = 2e-7  # seconds
 # Seconds, as measured on a Zen 4, beside memory
 ADDED, BEGUN = 8e-9, 1e-9  # of runs that are added to the output together, or written there, and of each of them
-AGAIN = 2e-11  # of a byte of the output that is read and written once more
+AGAIN = 2e-11  # of a byte of the output that is read and written once more, while no memory is waited for
 HELD, LEFT = 1e-9, 1.4e-8  # of a run whose sums stay in registers, and of these sums when they are written
 MOST_HELD = 8  # vectors of such a run
 SUMMED, REST, FOLDED = 2e-9, 8e-10, 1.2e-8  # of a run that is a sum, its numbers beyond vectors, 8 vectors of such sums
@@ -331,7 +331,7 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
     if s.kind == LIES:
         times, own = s.runs / _together(s, size), turns(loop for loop in s.loops[:-1] if loop.step[OUT])
         run = size * turns((s.loops[-1], *s.pair))
-        return times * ADDED + s.runs * BEGUN + max(times - own, 0) * run * AGAIN
+        return times * ADDED + s.runs * BEGUN + max(times - own, 0) * run * AGAIN * library_costs.cached(_held(s, size))
 
     lanes = cpu.vector_bytes(cpu.target()) // size
     rest = turns((s.loops[-1], *s.pair)) % lanes
