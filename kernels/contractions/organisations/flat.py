@@ -20,7 +20,7 @@ from .threads import Threads, batch_is_last, several
 
 EACH = 4, 2  # numbers of a thread that lie apart
 IDLE = 1 / 8  # of the threads of an entry's blocks, at most
-SHORT = 8  # terms of sums whose factors are read again for each number of the output, at most
+SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
 
 
