@@ -473,7 +473,7 @@ def test_loops_of_discarded_branches_stand_in_braces(folder):
 
 @pytest.mark.parametrize("knows_the_option", [True, False])
 def test_machine_code_that_the_compiler_had_kept(tmp_path, monkeypatch, knows_the_option):
-    """NVRTC's own cache answers without a report: names of kernels are found nevertheless."""
+    """NVRTC's own cache answers without a report: it is not asked, or names of kernels are found nevertheless."""
     compile_cubin = nvrtc.compile_cubin
 
     def from_its_cache(source, arch, options=(), name="kernels.cu"):

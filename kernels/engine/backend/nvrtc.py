@@ -6,7 +6,6 @@ in tests.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import importlib.util
@@ -95,16 +94,12 @@ def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") 
 
 
 def compile_reported(source: str, arch: str, options=(), name: str = "kernels.cu") -> tuple[bytes, str]:
-    """As `compile_cubin`, with REPORT's lines in the log.
-
-    NVRTC keeps machine code of its own in ~/.nv, and what it finds there comes without a report. It is then compiled
-    again; a version that does not know the option for that gives no report.
-    """
-    code, log = compile_cubin(source, arch, options, name)
-    if not resources(log):
-        with contextlib.suppress(CompileError):
-            code, log = compile_cubin(source, arch, [*options, NO_CACHE], name)
-    return code, log
+    """As `compile_cubin`, past NVRTC's own cache: what that finds in ~/.nv comes without REPORT's lines, and all ranks
+    would share its files. A version that does not know the option compiles without it."""
+    try:
+        return compile_cubin(source, arch, [*options, NO_CACHE], name)
+    except CompileError:
+        return compile_cubin(source, arch, options, name)
 
 
 def _fetch(size_of, read, prog) -> bytes:
