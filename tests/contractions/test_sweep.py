@@ -134,7 +134,9 @@ def test_complex_numbers_as_they_lie(cpu, text, lie, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
-@pytest.mark.parametrize("text", [*(t for t in TEXTS if t.count(",") < 2), "ebe->b", "ebce->bc", "ebec->bc", "ebec->cb"])
+@pytest.mark.parametrize(
+    "text", [*(t for t in TEXTS if t.count(",") < 2), "ebe->b", "ebce->bc", "ebec->bc", "ebec->cb"]
+)
 def test_extents_of_one_and_two(text, dtype):
     """Loops of one turn and pairs of numbers: every choice of 1, 2 and 3. Whole numbers: no rounding."""
     rng = np.random.default_rng(len(text))
