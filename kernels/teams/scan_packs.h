@@ -7,10 +7,10 @@
 #pragma once
 
 // Chains of real additions take longer than memory: four of them run side by side, each through a part of the block.
-// Whole numbers have short chains. Their blocks, read and written, fill half of a first cache of 32 KiB.
+// A block stays in the second cache; with shorter ones threads wait for each other more often.
 template <class T> struct ScanBlock {
     static constexpr bool IS_WHOLE = HasNoFraction<T>::value;
-    static constexpr long PARTS = IS_WHOLE ? 1 : 4, SIZE = IS_WHOLE ? 1024 : 8192, OF_PART = SIZE / PARTS;
+    static constexpr long PARTS = IS_WHOLE ? 1 : 4, SIZE = 8192, OF_PART = SIZE / PARTS;
     static_assert(OF_PART % VECTOR_LANES == 0, "a part is whole packs");
     long first, behind; // indices
     T of[PARTS];        // what each part gives, then all before it

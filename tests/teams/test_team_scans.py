@@ -32,7 +32,7 @@ IN_TEAMS = {
 }
 
 
-# Beside ends of a device's tiles those of a CPU's blocks, 1024 and 8192, and of their parts; many blocks
+# Beside ends of a device's tiles those of a CPU's blocks, 8192, and of their parts; many blocks
 @pytest.mark.parametrize("n", [0, 1, 7, 31, 1023, 1025, 2048, 4097, 8192, 70001])
 @pytest.mark.quick(n=[0, 7, 70001])
 @pytest.mark.parametrize("kind", SCANNED)
