@@ -72,7 +72,8 @@ PRODUCT = 4e-8  # seconds of each product of a call
 PRODUCT_OF_VECTORS = 1.5e-8
 STEP = 3e-6  # seconds of a product after the first one: our own calls in between
 PACKED = 8  # extents count as multiples of it where factors are packed
-UNPACKED = 1000000  # multiply-adds of a product of which OpenBLAS packs nothing, with 512-bit vectors
+# Multiply-adds of a product of which OpenBLAS packs nothing, with 512-bit vectors and in double precision
+UNPACKED, IN_DOUBLE = 1000000, ("float64", "complex128")
 FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 # Times a multiply-add of `direct`, of one of the other organisations, which pack nothing: by the vectors' bytes, as
 # measured. 32 registers hold tiles of 24 sums, 16 registers tiles of 12, for which more is loaded.
@@ -213,7 +214,7 @@ def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float, overla
         return together(count * (runs + 2.0 * m * n * k / r.flops[dtype]), memory, overlap)
 
     # What is packed comes from memory meanwhile, and the arithmetic waits.
-    if m * n * k <= UNPACKED and cpu.vector_bytes(cpu.target()) == VECTOR:
+    if m * n * k <= UNPACKED and dtype in IN_DOUBLE and cpu.vector_bytes(cpu.target()) == VECTOR:
         arithmetic *= _whole_vectors(way, size, r.tile[dtype])
         across = way.k.step[fold.LEFT] == way.k.step[fold.RIGHT] == 1
         read = size * (m + n) * k * count
