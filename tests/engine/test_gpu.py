@@ -19,7 +19,7 @@ from kernels.engine.errors import ArgumentError, BackendError
 
 
 def test_bits_do_not_depend_on_the_place(be):
-    """One launch, stripes of 37, and another row length give the same bits at every point."""
+    """A point has the same bits in one launch of all, in stripes of 37 points, and in rows of another length."""
     mix, n = Mixture(species_set(10)), 333
     T, p, Y = random_states(10, n, seed=24)
     program = mix.program(outputs=("rho", "mu", "D"), given=("T", "p", "Y"), backend=be)

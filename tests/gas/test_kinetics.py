@@ -469,7 +469,7 @@ def test_crew_in_mixed_precision(be):  # noqa: F811
 
 
 def test_which_programs_are_for_crews(monkeypatch):
-    """Those whose species values are made by kernels that share them, of mechanisms that have room."""
+    """A crew takes programs whose kernels share their species values, if the mechanism has room in a block."""
     ideal, real = mixture(equation="ideal"), mixture()
     kernels_of = lambda mix, outputs, given: kernels.resolve(outputs.split(), given.split(), mix.options)
     given = "T p rho Y"

@@ -57,7 +57,7 @@ def column(of, x, j, h):
 
 
 def test_slopes_of_rates_by_the_oracle():
-    """Of an ideal gas, every kind of reaction: differences of the textbook's rates in longdouble, p by p = C R T."""
+    """Every kind of reaction in an ideal gas, against differences of the textbook's longdouble rates, at p = C R T."""
     mix, (T, p, Y) = mixture(equation="ideal"), states()
     out, W = mix.properties(SLOPES, T=T, p=p, Y=Y), np.asarray(mix.species.W, LD)[:, None]
 

@@ -346,7 +346,7 @@ def _has_light(p: Program, n: Nest) -> bool:
 
 
 class Edge(NamedTuple):
-    """Of an index that goes by tiles: the last tile has terms beyond it."""
+    """The end of an index that goes by tiles, of which the last one has terms beyond it."""
 
     extent: int
     digits: tuple[tuple[int, int], ...]  # of the index: places among the loops, and what each digit counts
@@ -446,7 +446,7 @@ def _largest(p: Program, n: Nest, factors) -> int:
 
 
 def _numbers(p: Program, n: Nest, f: int) -> int:
-    """Of a factor, for a usual batch."""
+    """How many numbers a factor has in a usual batch."""
     array = p.arrays[n.names[f]]
     return array.size * (1 if array.place is None else library_costs.usual_batch(p))
 
