@@ -483,6 +483,13 @@ template <int Q, int N, int L> static void mirror(const scalar *from, scalar *to
 constexpr long ON_STACK = 256 * 1024; // bytes, as render_packs.py has it
 constexpr long LINE_NUMBERS = 64 / sizeof(scalar);
 
+// The same address, of which the compiler knows nothing. GCC 12 and 13, once they have packed the stores to an array, take
+// the array's alignment for that of each place in it. Masked loads from there are aligned ones then, which fault.
+static scalar *hidden_address(scalar *p) {
+    asm("" : "+r"(p));
+    return p;
+}
+
 // work(first, last, scratch) of thread `me` of `all`, for its part of `count`. rooms: memory for the scratch of all
 // threads, where that is larger than ON_STACK.
 template <long SCRATCH, class Work>
@@ -490,7 +497,7 @@ static __attribute__((noinline)) void part_of_batch(long count, long me, long al
     const long first = count * me / all, last = count * (me + 1) / all;
     if constexpr (SCRATCH * sizeof(scalar) <= ON_STACK) {
         alignas(64) scalar scratch[SCRATCH < 1 ? 1 : SCRATCH];
-        work(first, last, scratch);
+        work(first, last, hidden_address(scratch));
     } else work(first, last, rooms + me * ((SCRATCH + LINE_NUMBERS - 1) / LINE_NUMBERS * LINE_NUMBERS));
 }
 // The same on every thread. One does without OpenMP, whose regions cost a small call more than its work

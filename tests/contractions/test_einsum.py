@@ -137,6 +137,15 @@ def test_complex_statements():
         Contraction("o[i] = a[i]", {}, "complex128")
 
 
+@pytest.mark.parametrize("b, f", [(3, 3), (3, 5), (5, 3), (7, 3)])
+def test_scratch_of_odd_rows(b, f):
+    """Rows of scratch that begin at no multiple of a vector: GCC must not think that they do."""
+    rng = np.random.default_rng(0)
+    arrays = [whole(rng, shape, "complex128") for shape in ((8,), (2, b, 1, f), (b, b), (f,))]
+    text = "a,cbdf,bb,f->dab"
+    assert np.array_equal(contract(text, *arrays), np.einsum(text, *arrays))
+
+
 def test_a_complex_nan_stays_in_its_entry():
     rng = np.random.default_rng(0)
     a, b = whole(rng, (5, 3, 4), "complex128"), whole(rng, (4, 2), "complex128")
