@@ -12,7 +12,7 @@ from ..engine.errors import ArgumentError, MixtureError, refuse
 from .records import Constants, Provider
 from .registry import registry
 
-KINDS = ("values", "pairs", "tables")  # the fields of Constants that hold arrays
+KINDS = ("values", "pairs", "upper", "tables")  # the fields of Constants that hold arrays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,4 +140,5 @@ def _moved(made: Constants | str, move) -> Constants | str:
 
     values = {name: move(array) for name, array in made.values.items()}
     pairs = {name: move(array) for name, array in made.pairs.items()}
-    return dataclasses.replace(made, values=values, pairs=pairs)
+    upper = {name: move(array) for name, array in made.upper.items()}
+    return dataclasses.replace(made, values=values, pairs=pairs, upper=upper)

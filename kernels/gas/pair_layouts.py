@@ -26,7 +26,7 @@ def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
 
     half = np.tril(matrix, -1) + np.diag(0.5 * np.diag(matrix))
     if isinstance(pairs, str):  # "units"
-        return tiles(half, triangle=True)
+        return tiles(half, LOWER)
 
     ns = len(matrix)
     panels = []
@@ -39,9 +39,13 @@ def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
     return np.concatenate([*panels, np.diag(half)])
 
 
-def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
-    """A (ns, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a time
-    up to the diagonal for a lower triangle, one number a lane. Row 2t + q of a tile is that of species 4q + t."""
+WHOLE, LOWER, UPPER = "whole", "lower", "upper"
+
+
+def tiles(matrix: np.ndarray, part: str = WHOLE) -> np.ndarray:
+    """A (ns, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a
+    time, one number a lane. Row 2t + q of a tile is that of species 4q + t. part: LOWER has the columns up to the
+    tile's last row, UPPER those from its first row on."""
     ns = len(matrix)
     padded = np.zeros((-(-ns // 8) * 8, -(-ns // 8) * 8))
     padded[:ns, :ns] = matrix
@@ -52,8 +56,9 @@ def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
     out = []
 
     for tile in range(0, ns, 8):
-        last = min(tile + 8, columns) if triangle else columns
-        for step in range(0, last, 4):
+        begin = tile if part == UPPER else 0
+        end = min(tile + 8, columns) if part == LOWER else columns
+        for step in range(begin, end, 4):
             out.append(padded[tile + row, step + lane % 4])
 
     return np.concatenate(out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, MixtureError, VariantUnsuitable, refuse
 from ..engine.registry import declared
-from .pair_layouts import laid_out, panel_rows
+from .pair_layouts import UPPER, laid_out, panel_rows, tiles
 from .plan import ALONE, ON_DEVICE, Launch, Plan
 from .records import EQUILIBRIUM, Constants, PointKernel
 from .registry import registry
@@ -193,6 +193,10 @@ class PlannedConstants:
                     self.values[name] = np.concatenate([self.values[name], found.array.ravel()])
             if self.pairs == "units":
                 self.wide.append(name)  # the units for less than doubles lose too much
+        elif found.kind == "upper":
+            if self.pairs == "units":
+                self.values[name] = tiles(found.array, UPPER)
+                self.wide.append(name)
         elif found.kind == "tables":
             # Constants are doubles: two single numbers take the place of one.
             table = found.array.swapaxes(0, 1) if self.schedule.on_device else found.array

@@ -234,6 +234,8 @@ class Constants:
     # Matrices over pairs, laid out for each backend by code generation: symmetric (ns, ns) for quadratic forms, or
     # (terms, ns, ns) with zeros on the diagonal for products with vectors
     pairs: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    # Symmetric matrices over pairs (ns, ns), of which a GPU's matrix units read the diagonal and what is beyond it
+    upper: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     # (windows, rows, 4) in single precision, the cubics of each window
     tables: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # int or bool known to the compiler, `M::name`

@@ -55,12 +55,62 @@ struct Lane {
     }
 };
 
+// A vector over the species at the two points of a lane: of each step of four species the lane's.
+template <class M> constexpr int STEPS = (M::NS + 3) / 4;
+template <class M> constexpr int TILES = (M::NS + 7) / 8;
+template <class M> using Operand = double[STEPS<M>][2];
+
+// use(step, species, point) of all elements that a lane has of an operand. Beyond NS the matrix is 0.
+template <class M, class Use> POINT_FN void for_elements(const Lane &at, const Use &use) {
+    UNROLL
+    for (int i = 0; i < STEPS<M>; ++i) {
+        const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1;
+        UNROLL
+        for (int r = 0; r < 2; ++r) use(i, s, r);
+    }
+}
+
+// Eight rows of a symmetric matrix, those of two steps of species. pair_layouts.py lays out two parts of each tile: the
+// columns up to the diagonal with half of it ("lower"), and those from the whole diagonal on ("upper").
+template <class M, int TILE> struct MatrixTile {
+    static constexpr int first = 2 * TILE, beyond = first + 2 < STEPS<M> ? first + 2 : STEPS<M>,
+                         lower_place = TILE * (TILE + 1), upper_place = TILE * STEPS<M> - TILE * (TILE - 1);
+
+    // c += products of COUNT columns, which stand at `place`, with the elements of v from step BEGIN on
+    template <int BEGIN, int COUNT>
+    static POINT_FN void add(const double *matrix, const int place, const Operand<M> &v, double (&c)[4]) {
+        if constexpr (COUNT > 0) {
+            double column[COUNT];
+            UNROLL
+            for (int i = 0; i < COUNT; ++i) column[i] = matrix[32 * (place + i)];
+            multiply_add<COUNT>(c, v + BEGIN, column);
+        }
+    }
+    static POINT_FN void add_lower(const double *lower, const Operand<M> &v, double (&c)[4]) {
+        add<0, beyond>(lower, lower_place, v, c);
+    }
+    static POINT_FN void add_whole(const double *lower, const double *upper, const Operand<M> &v, double (&c)[4]) {
+        add<0, first>(lower, lower_place, v, c);
+        add<first, STEPS<M> - first>(upper, upper_place, v, c);
+    }
+
+    // use(step, point, place in c) of its rows
+    template <class Use> static POINT_FN void for_rows(const Use &use) {
+        for_constants<beyond - first>([&](auto q) {
+            UNROLL
+            for (int r = 0; r < 2; ++r) use(first + q.value, r, 2 * r + q.value);
+        });
+    }
+};
+template <class M, class Use> POINT_FN void for_tiles(const Use &use) {
+    for_constants<TILES<M>>([&](auto tile) { use(MatrixTile<M, tile.value>()); });
+}
+
 // The quadratic forms yKy, yKz, zKz. pair(s, n, x, y, z) forms the elements y and z of the two vectors from species
 // value n and one number x of the point. Here and below the loop over the two halves of the warp is not unrolled: the
 // operands of both would take twice the registers.
 template <class M, class R, class Species, class Pair>
-POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, const Pair &pair, R &yy, R &yz, R &zz) {
-    constexpr int STEPS = (M::NS + 3) / 4, TILES = (M::NS + 7) / 8;
+POINT_FN void quadratic_two(const double *lower, const Species &Y, const R x, const Pair &pair, R &yy, R &yz, R &zz) {
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
         scalar x_row[2];
@@ -68,34 +118,22 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
         decltype(Y.of_lane(0)) n[2];
         at.from_owners(x.v, half, x_row);
         at.points_of(Y, half, n);
-        double y[STEPS][2], z[STEPS][2];
-        UNROLL
-        for (int i = 0; i < STEPS; ++i) {
-            const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1; // beyond NS the matrix is 0
-            UNROLL
-            for (int r = 0; r < 2; ++r) {
-                R ys, zs;
-                pair(s, R(n[r][s]), R(x_row[r]), ys, zs);
-                y[i][r] = ys.v, z[i][r] = zs.v;
-            }
-        }
-        const double *b = tiles + at.lane;
-        for_constants<TILES>([&](auto tile) {
-            constexpr int first = 2 * tile.value, steps = first + 2 < STEPS ? first + 2 : STEPS;
+
+        Operand<M> y, z;
+        for_elements<M>(at, [&](int i, int s, int r) {
+            R ys, zs;
+            pair(s, R(n[r][s]), R(x_row[r]), ys, zs);
+            y[i][r] = ys.v, z[i][r] = zs.v;
+        });
+
+        for_tiles<M>([&](const auto tile) {
             double cy[4] = {0, 0, 0, 0}, cz[4] = {0, 0, 0, 0};
-            double column[steps];
-            UNROLL
-            for (int i = 0; i < steps; ++i) column[i] = b[32 * (first * (first + 2) / 4 + i)];
-            multiply_add<steps>(cy, y, column);
-            multiply_add<steps>(cz, z, column);
-            for_constants<steps - first>([&](auto q) {
-                UNROLL
-                for (int r = 0; r < 2; ++r) {
-                    const double ys = y[first + q.value][r], zs = z[first + q.value][r];
-                    sum_yy[r] += ys * cy[2 * r + q.value];
-                    sum_yz[r] += ys * cz[2 * r + q.value] + zs * cy[2 * r + q.value];
-                    sum_zz[r] += zs * cz[2 * r + q.value];
-                }
+            tile.add_lower(lower + at.lane, y, cy);
+            tile.add_lower(lower + at.lane, z, cz);
+            tile.for_rows([&](int i, int r, int c) {
+                sum_yy[r] += y[i][r] * cy[c];
+                sum_yz[r] += y[i][r] * cz[c] + z[i][r] * cy[c];
+                sum_zz[r] += z[i][r] * cz[c];
             });
         });
         at.to_owners(sum_yy, half, yy.v);
@@ -106,33 +144,64 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
     zz = zz + zz;
 }
 
+// yKy, yKz, zKz + yKw. triple(s, n, x, y, z, w) forms the elements of three vectors. All of Ky serves y, z and w, so
+// that w is no operand: it waits in memory, since registers hold two.
+template <class M, class R, class Species, class Triple>
+POINT_FN void quadratic_three(const double *lower, const double *upper, const Species &Y, const R x,
+                              const Triple &triple, R &yy, R &yz, R &zz_yw) {
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
+        scalar x_row[2];
+        double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0}, sum_yw[2] = {0, 0};
+        decltype(Y.of_lane(0)) n[2];
+        at.from_owners(x.v, half, x_row);
+        at.points_of(Y, half, n);
+
+        Operand<M> y, z;
+        volatile Operand<M> w;
+        for_elements<M>(at, [&](int i, int s, int r) {
+            R ys, zs, ws;
+            triple(s, R(n[r][s]), R(x_row[r]), ys, zs, ws);
+            y[i][r] = ys.v, z[i][r] = zs.v, w[i][r] = ws.v;
+        });
+        __syncwarp(); // no element of w is computed later than here
+
+        for_tiles<M>([&](const auto tile) {
+            double cy[4] = {0, 0, 0, 0}, cz[4] = {0, 0, 0, 0};
+            tile.add_whole(lower + at.lane, upper + at.lane, y, cy);
+            tile.add_lower(lower + at.lane, z, cz);
+            tile.for_rows([&](int i, int r, int c) {
+                sum_yy[r] += y[i][r] * cy[c];
+                sum_yz[r] += z[i][r] * cy[c];
+                sum_zz[r] += z[i][r] * cz[c];
+                sum_yw[r] += w[i][r] * cy[c];
+            });
+        });
+        UNROLL
+        for (int r = 0; r < 2; ++r) sum_yw[r] += sum_zz[r] + sum_zz[r];
+        at.to_owners(sum_yy, half, yy.v);
+        at.to_owners(sum_yz, half, yz.v);
+        at.to_owners(sum_yw, half, zz_yw.v);
+    }
+}
+
+// yKy of one vector, with elements element(s, n)
 template <class M, class R, class Species, class Element>
-POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &element) {
-    constexpr int STEPS = (M::NS + 3) / 4, TILES = (M::NS + 7) / 8;
+POINT_FN R quadratic_one(const double *lower, const Species &Y, const Element &element) {
     R total;
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
-        double y[STEPS][2], sum[2] = {0, 0};
+        double sum[2] = {0, 0};
         decltype(Y.of_lane(0)) n[2];
         at.points_of(Y, half, n);
-        UNROLL
-        for (int i = 0; i < STEPS; ++i) {
-            const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1;
-            UNROLL
-            for (int r = 0; r < 2; ++r) y[i][r] = element(s, R(n[r][s])).v;
-        }
-        const double *b = tiles + at.lane;
-        for_constants<TILES>([&](auto tile) {
-            constexpr int first = 2 * tile.value, steps = first + 2 < STEPS ? first + 2 : STEPS;
-            double c[4] = {0, 0, 0, 0};
-            double column[steps];
-            UNROLL
-            for (int i = 0; i < steps; ++i) column[i] = b[32 * (first * (first + 2) / 4 + i)];
-            multiply_add<steps>(c, y, column);
-            for_constants<steps - first>([&](auto q) {
-                UNROLL
-                for (int r = 0; r < 2; ++r) sum[r] += y[first + q.value][r] * c[2 * r + q.value];
-            });
+
+        Operand<M> y;
+        for_elements<M>(at, [&](int i, int s, int r) { y[i][r] = element(s, R(n[r][s])).v; });
+
+        for_tiles<M>([&](const auto tile) {
+            double cy[4] = {0, 0, 0, 0};
+            tile.add_lower(lower + at.lane, y, cy);
+            tile.for_rows([&](int i, int r, int c) { sum[r] += y[i][r] * cy[c]; });
         });
         at.to_owners(sum, half, total.v);
     }

@@ -101,23 +101,19 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
     } else if constexpr (M::alpha_general && SIDE_BY_SIDE<Species>) {
         general_side_by_side(m, T, Y, a_mix, a_T, a_TT);
     } else if constexpr (M::alpha_general) {
-        // Two sweeps: y with its first derivative, then with its second
-        R yw, ww;
-        const auto sweep = [&](const auto derivative, R &first, R &second) INLINED {
-            attraction_sums(
-                m, Y, T,
-                [&](int s, const R Y_s, const R at, R &y, R &z) {
-                    R root[3];
-                    M::root_attraction(m, at, s, root[0], root[1], root[2]);
-                    y = Y_s * root[0];
-                    z = Y_s * root[derivative.value];
-                },
-                a_mix, first, second);
+        const auto bent = [&](int s, const R Y_s, const R at, R &y, R &z, R &w) {
+            M::root_attraction(m, at, s, y, z, w);
+            y = Y_s * y;
+            z = Y_s * z;
+            w = Y_s * w;
         };
-        sweep(Constant<1>(), yz, zz);
-        sweep(Constant<2>(), yw, ww);
+        const auto straight = [&](int s, const R Y_s, const R at, R &y, R &z) {
+            R w;
+            bent(s, Y_s, at, y, z, w);
+        };
+        bending_sums(m, Y, T, true, straight, bent, a_mix, yz, zz);
         a_T = yz + yz;
-        a_TT = 2.0 * (zz + yw);
+        a_TT = zz + zz;
     } else {
         if constexpr (M::by_pairs) {
             zz = pairs.square;

@@ -409,6 +409,8 @@ def interaction(species, options) -> Constants:
         result.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))
     if kind == "dense":
         result.pairs["one_minus_kij"] = 1 - kij
+        if not _record(species, options).soave or options["alpha"] == "smooth":
+            result.upper["kij_upper"] = 1 - kij  # for sums with a second derivative of each species
     if kind in ("dense", "sparse"):
         result.values["kij_rows"] = 1 - kij
     if kind == "lowrank":
@@ -448,7 +450,7 @@ constants(
 )
 constants("shift_mass", translation, when={"translation": "peneloux fitted"}, at_once=True)
 constants(
-    "pair_constant pair_linear pair_square pair_critical pair_rows one_minus_kij kij_rows kij_sign kij_factor "
-    "kij_first kij_second kij_value",
+    "pair_constant pair_linear pair_square pair_critical pair_rows one_minus_kij kij_upper kij_rows kij_sign "
+    "kij_factor kij_first kij_second kij_value",
     interaction,
 )

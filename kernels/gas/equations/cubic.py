@@ -63,7 +63,7 @@ for name, unit, meaning in (
 CUBIC = "the equation's own (records.py; originals not seen)"
 
 # Constants that the kernels read; `?`: only some options have it.
-KIJ = "one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
+KIJ = "one_minus_kij? kij_upper? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
 DELTA = "delta_numbers?"
 ALPHA = "g_mass? q_mass? bend_size? bend_inverse? bend_T? alpha_numbers?"
 PAIRS = f"b_mass {ALPHA} shift_mass? pair_constant? pair_linear? pair_square? {KIJ}"

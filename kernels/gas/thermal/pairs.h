@@ -272,33 +272,17 @@ template <class Mask> POINT_FN bool anywhere(const Mask condition) { return any_
 // yKy, yKz, zKz + yKw: with the elements straight(s, Y_s, x, y, z), where w = 0, or, where `bends`, with bent(s, Y_s,
 // x, y, z, w).
 #ifdef MATRIX_UNITS
-// The operands of three vectors would not fit in registers: y with z, then y with w. One code for both passes: its size
-// counts.
 template <class M, class R, class Species, class Straight, class Bent>
-POINT_FN void quadratic_bending(const double *k, const Species &Y, const R x, const bool bends,
-                                const Straight &straight, const Bent &bent, R &yy, R &yz_sum, R &zz) {
-    if (!bends) {
-        quadratic_two<M>(k, Y, x, straight, yy, yz_sum, zz);
-        return;
-    }
-    R yw = R(0.0);
-    UNROLL_BY(1) for (int pass = 0; pass < 2; ++pass) {
-        quadratic_two<M>(
-            k, Y, x,
-            [&](int s, const R Y_s, const R at, R &y, R &z) {
-                R w;
-                bent(s, Y_s, at, y, z, w);
-                z = pass ? z : w;
-            },
-            yy, yz_sum, zz);
-        yw = pass ? yw : yz_sum;
-    }
-    zz += yw;
+POINT_FN void quadratic_bending(const M &m, const Species &Y, const R x, const bool bends, const Straight &straight,
+                                const Bent &bent, R &yy, R &yz_sum, R &zz) {
+    if (bends) quadratic_three<M>(m.one_minus_kij, m.kij_upper, Y, x, bent, yy, yz_sum, zz);
+    else quadratic_two<M>(m.one_minus_kij, Y, x, straight, yy, yz_sum, zz);
 }
 #else
 template <class M, class R, class Species, class Straight, class Bent>
-POINT_FN void quadratic_bending(const scalar *k, const Species &Y, const R x, const bool bends,
-                                const Straight &straight, const Bent &bent, R &yy, R &yz_sum, R &zz) {
+POINT_FN void quadratic_bending(const M &m, const Species &Y, const R x, const bool bends, const Straight &straight,
+                                const Bent &bent, R &yy, R &yz_sum, R &zz) {
+    const scalar *const k = m.one_minus_kij;
     if (!bends) quadratic_two<M>(k, Y, x, straight, yy, yz_sum, zz);
     else if constexpr (number<R>::lanes > 1) {
         R y[M::NS], z[M::NS], w[M::NS];
@@ -446,7 +430,7 @@ POINT_FN void bending_sums(const M &m, const Species &Y, const R x, const bool b
                                  INLINED { bent(some, y, at, own[0], own[1], own[2]); };
         attraction_side_by_side(Constant<3>(), m, Y, x, of_some, yy, yz_sum, zz);
     } else if constexpr (M::kij_dense)
-        quadratic_bending<M>(m.one_minus_kij, Y, x, bends, straight, bent, yy, yz_sum, zz);
+        quadratic_bending(m, Y, x, bends, straight, bent, yy, yz_sum, zz);
     else if (bends) bent_sums(m, Y, x, bent, yy, yz_sum, zz);
     else attraction_sums(m, Y, x, straight, yy, yz_sum, zz);
 }
