@@ -483,8 +483,8 @@ template <int Q, int N, int L> static void mirror(const scalar *from, scalar *to
 constexpr long ON_STACK = 256 * 1024; // bytes, as render_packs.py has it
 constexpr long LINE_NUMBERS = 64 / sizeof(scalar);
 
-// The same address, of which the compiler knows nothing. GCC 12 and 13, once they have packed the stores to an array, take
-// the array's alignment for that of each place in it. Masked loads from there are aligned ones then, which fault.
+// The same address, of which the compiler knows nothing. GCC 12 and 13, once they have packed the stores to an array,
+// take the array's alignment for that of each place in it. Masked loads from there are aligned ones then, which fault.
 static scalar *hidden_address(scalar *p) {
     asm("" : "+r"(p));
     return p;

@@ -113,8 +113,7 @@ POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
         R y[M::NS], z[M::NS], w[M::NS];
         FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
         sums([&](int s, const R, const R, R &y_s, R &z_s, R &w_s) { y_s = y[s], z_s = z[s], w_s = w[s]; });
-    } else
-        sums([&](int s, const R Y_s, const R at, R &y, R &z, R &w) { own_numbers(m, at, Y_s, s, y, z, w); });
+    } else sums([&](int s, const R Y_s, const R at, R &y, R &z, R &w) { own_numbers(m, at, Y_s, s, y, z, w); });
 
     a_T = yz + yz;
     if constexpr (!is_absent<Second>) a_TT = zz + zz; // zKz + yKw

@@ -429,8 +429,7 @@ POINT_FN void bending_sums(const M &m, const Species &Y, const R x, const bool b
         const auto of_some = [&](auto some, auto y, auto at, auto &own)
                                  INLINED { bent(some, y, at, own[0], own[1], own[2]); };
         attraction_side_by_side(Constant<3>(), m, Y, x, of_some, yy, yz_sum, zz);
-    } else if constexpr (M::kij_dense)
-        quadratic_bending(m, Y, x, bends, straight, bent, yy, yz_sum, zz);
+    } else if constexpr (M::kij_dense) quadratic_bending(m, Y, x, bends, straight, bent, yy, yz_sum, zz);
     else if (bends) bent_sums(m, Y, x, bent, yy, yz_sum, zz);
     else attraction_sums(m, Y, x, straight, yy, yz_sum, zz);
 }
