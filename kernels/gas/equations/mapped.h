@@ -93,30 +93,37 @@ constexpr bool STORES_SPECIES = false;
 constexpr bool STORES_SPECIES = true;
 #endif
 
-// The same with any k_ij, in one sweep over the pairs. Where the sweep asks for a species again, the numbers of the
-// species are computed once and stored. The sums of the map have a loop for themselves, which leaves a CPU's registers
-// to each.
+// The same with any k_ij. On a CPU one sweep over the pairs serves the three vectors; elsewhere, and where a sweep asks
+// for a species again, numbers of the species are computed once and read in two. The sums of the map have a loop for
+// themselves, which leaves a CPU's registers to each.
 template <class M, class R, class Species, class Second>
 POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT, VolumeMap<R> &map,
                              R &shift_T, R &shift_TT) {
+    constexpr bool slopes_alone = is_absent<Second>;
     R yz, zz;
-    const auto sums = [&](const auto &bent) INLINED {
+    if constexpr (!STORES_SPECIES || (number<R>::lanes > 1 && (M::kij_dense || M::kij_none))) {
+        const auto bent = [&](int s, const R Y_s, const R at, R &y, R &z, R &w) {
+            own_numbers(m, at, Y_s, s, y, z, w);
+        };
         const auto straight = [&](int s, const R Y_s, const R at, R &y, R &z) {
             R w;
             bent(s, Y_s, at, y, z, w);
         };
-        bending_sums(m, Y, T, !is_absent<Second>, straight, bent, a_mix, yz, zz);
-    };
-
-    constexpr bool sweeps_store = number<R>::lanes > 1 && (M::kij_dense || M::kij_none);
-    if constexpr (STORES_SPECIES && !sweeps_store) {
+        bending_sums(m, Y, T, !slopes_alone, straight, bent, a_mix, yz, zz);
+        if constexpr (!slopes_alone) a_TT = zz + zz; // zKz + yKw
+    } else {
         R y[M::NS], z[M::NS], w[M::NS];
         FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
-        sums([&](int s, const R, const R, R &y_s, R &z_s, R &w_s) { y_s = y[s], z_s = z[s], w_s = w[s]; });
-    } else sums([&](int s, const R Y_s, const R at, R &y, R &z, R &w) { own_numbers(m, at, Y_s, s, y, z, w); });
-
+        const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
+        attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+        if constexpr (!slopes_alone) {
+            R yw, ww;
+            const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
+            attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
+            a_TT = 2.0 * (zz + yw);
+        }
+    }
     a_T = yz + yz;
-    if constexpr (!is_absent<Second>) a_TT = zz + zz; // zKz + yKw
     map_sums(m, T, Y, map, shift_T, shift_TT);
 }
 
