@@ -32,6 +32,7 @@ class Items(abc.ABC):
     kind = ""  # as a declaration calls it
     has_teams = False  # the body is called for a team, which may have scratch
     threads = 128  # of a block, where the declaration leaves it open
+    sharing = 0  # the same, of a block that has copies of scattered arrays; 0: as without
     takes = ""  # what the body takes, for messages of a compiler
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
@@ -126,8 +127,9 @@ class RangeItems(Items):
     layouts: Layouts = Layouts()  # of the arrays
 
     kind = "range"
+    sharing = 512
     takes = "an index"
-    loop = "for_range<{threads}, {results}>"
+    loop = "for_range<{threads}, {results}, {copies}>"
     call = "[m](const auto i, auto &results) INLINED {{ (void)results, {body}({m}, i{arguments_of_results}); }}"
     arguments = ("a.begin[0]",)
 
