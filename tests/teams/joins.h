@@ -253,6 +253,11 @@ template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S 
 template <class M, class I, class S, class Q> POINT_FN void counted(const M &, const I i, S &count, Q &last) {
     count++, last.join(i);
 }
+// the same of a pair of indices, and the sum of the second
+template <class M, class I, class J, class S> POINT_FN void met_beside(const M &m, const I i, const J j, S &sum) {
+    m.seen(i, j) += 1;
+    sum += j;
+}
 // the same of up to six indices, as digits of a number
 template <class M, class... I> POINT_FN void met_in_tiles(const M &m, const I... i) { m.seen(i...) += 1; }
 
