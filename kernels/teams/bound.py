@@ -23,7 +23,7 @@ class Bound:
     arrays: {name: array}, with the results' own. extents: numbers of teams or indices. team, vector: members of a team
     and lanes of a member. resident: blocks, or threads of a CPU, that run at the same time. tokens:
     {name: UniqueToken}. scratch: bytes of a team, by level. arena: bytes of level 1 for all resident teams. scatter:
-    {array: how threads add to it}, "copies", "directly" or "atomics".
+    {array: how threads add to it}, "copies" of a CPU's threads or of a device's blocks, "directly" or by "atomics".
     """
 
     def __init__(self, kernel: Declaration, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):

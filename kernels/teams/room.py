@@ -46,8 +46,8 @@ class UniqueToken:
 class Scratch:
     """Where the pieces of scratch of a team lie.
 
-    bytes: of a team on this backend, by level. shared: bytes of shared memory of a block. values: members of the record.
-    Raises ArgumentError for more than level 0 has.
+    bytes: of a team on this backend, by level. shared: bytes of shared memory of a block. values: members of the
+    record. Raises ArgumentError for more than level 0 has.
     """
 
     def __init__(self, kernel: Declaration, operands: Operands, team: int, vector: int):

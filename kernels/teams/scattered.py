@@ -1,5 +1,8 @@
-"""Scattered arrays on a device: which of them the blocks copy. A block adds to its copy in shared memory, and the copy to
-the array at its end; the threads of the device share the others, by atomics."""
+"""Scattered arrays on a device: which of them the blocks copy.
+
+A block adds to its copy in shared memory, and at its end the copy to the array. To the others all threads add by
+atomics.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ EACH_WAY = {
     kind: scattered(
         f"each_way_{kind}",
         Range("n"),
-        f"bin(n):int32 w(n):{kind} added(bins):{kind}:scatter taken(bins):{kind}:scatter counted(bins,2):{kind}:scatter",
+        f"bin(n):int32 w(n):{kind} "
+        f"added(bins):{kind}:scatter taken(bins):{kind}:scatter counted(bins,2):{kind}:scatter",
         body="each_way",
     )
     for kind in TYPES
@@ -49,8 +50,8 @@ OF_TEAMS = scattered(
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_histogram(be, threads):
-    """Twice, onto what is there. A CPU's threads have copies, or add directly; a device's blocks have copies of arrays of
-    which each element is added to many times."""
+    """Twice, onto what is there. A CPU's threads have copies, or add directly; a device's blocks have copies of arrays
+    to whose elements they add many times."""
     backend = get_backend("cpu", threads=threads) if be.style == "packs" else be
     rng, n, bins = np.random.default_rng(6), 7000, 13
     bin_, v = rng.integers(0, bins, n).astype(np.int32), rng.integers(-9, 9, n).astype(float)
@@ -71,7 +72,9 @@ def test_a_histogram(be, threads):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("n, bins, block", [(0, 3, None), (1, 1, None), (3411, 1, None), (4097, 5, 96), (9000, 11, 1024)])
+@pytest.mark.parametrize(
+    "n, bins, block", [(0, 3, None), (1, 1, None), (3411, 1, None), (4097, 5, 96), (9000, 11, 1024)]
+)
 def test_each_way_to_add(be, kind, n, bins, block):
     """+= -= ++ on every type: few sums, which blocks of a device copy, and more. Whole numbers carry into their upper
     halves and wrap around as NumPy's do; real ones stay exact."""
