@@ -1,5 +1,5 @@
-// Scattered sums on CUDA: by atomics on the array, or, where it is small, on a copy of each block in shared memory, which
-// begins as 0 and is added to the array when the block ends.
+// Scattered sums on CUDA: by atomics on the array, or, where it is small, on a copy of each block in shared memory,
+// which begins as 0 and is added to the array when the block ends.
 #pragma once
 
 template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &, T &at, const X &x) {

@@ -7,11 +7,14 @@ atomics.
 from __future__ import annotations
 
 from .declaration import Declaration
+from .items import Items
 from .operands import Operands
 from .room import Scratch, padded
 
 KEPT = 1024  # threads of a multiprocessor that copies leave room for
-ADDITIONS = 256  # of a launch at least, for each element of a copied array: blocks add their copies, too
+BLOCKS = 256  # that run at the same time, about
+EACH = 8  # additions of a block for each element of its copy at least: it adds the elements at its end
+TURNS = 8  # additions of a thread of a team, about
 
 
 def with_copies(kernel: Declaration, operands: Operands, extents: list[int]) -> Declaration:
@@ -20,20 +23,24 @@ def with_copies(kernel: Declaration, operands: Operands, extents: list[int]) -> 
     if not arrays or not operands.backend.entry.in_blocks:
         return kernel
 
-    # A launch adds at least once for each index, or for each thread of a team.
-    shared = kernel.with_copies(tuple(arrays))
-    team, vector = shared.organisation()
+    team, vector = kernel.with_copies(tuple(arrays)).organisation()
     threads = team * vector
-    additions = kernel.items.number(extents) * threads // kernel.items.of_block(threads)
-
-    blocks = -(-KEPT // threads)
-    room = operands.backend.facts.shared_for(blocks) - Scratch(kernel, operands, team, vector).shared
+    additions = _of_a_block(kernel.items, kernel.items.number(extents), threads)
+    room = operands.backend.facts.shared_for(-(-KEPT // threads)) - Scratch(kernel, operands, team, vector).shared
 
     copied = []
     for name in sorted(arrays, key=lambda name: operands.arrays[name].nbytes):
         array = operands.arrays[name]
-        if padded(array.nbytes) <= room and ADDITIONS * array.size <= additions:
+        if padded(array.nbytes) <= room and EACH * array.size <= additions:
             copied.append(name)
             room -= padded(array.nbytes)
 
     return kernel.with_copies(tuple(copied))
+
+
+def _of_a_block(items: Items, number: int, threads: int) -> int:
+    """Additions of a block, about: one for each of its indices, several for each thread of its teams."""
+    of_block = items.of_block(threads)
+    blocks = max(1, min(-(-number // of_block), BLOCKS))
+    turns = TURNS if items.has_teams else 1
+    return number * threads // of_block // blocks * turns

@@ -30,9 +30,7 @@ template <class M, class Team, class S> POINT_FN void of_teams(const M &m, const
     const long e = team.league_rank();
     team.for_each(m.n, [&](long k) { copy(k) = m.w(e, k); });
     team.barrier();
-    team.for_vector(m.n, [&](auto k) {
-        each_lane(k, [&](long k) { m.added(m.bin(e, k)) += copy(m.n - 1 - k); });
-    });
+    team.for_vector(m.n, [&](auto k) { each_lane(k, [&](long k) { m.added(m.bin(e, k)) += copy(m.n - 1 - k); }); });
     long own;
     reduce(team.each(m.n), [&](long k, auto &s) { s += copy(k); }, own);
     single_per_team(team, [&] { sum += own; });
