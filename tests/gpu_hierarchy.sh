@@ -1,6 +1,6 @@
 #!/bin/sh
 # The exercises of examples/hierarchy on a machine with an NVIDIA GPU, at their own sizes, values checked; then
-# compute-sanitizer over some of them at small sizes. Logs in $OUT (default build/gpu_hierarchy); some 200 s.
+# compute-sanitizer over some of them at small sizes. Logs in $OUT (default build/gpu_hierarchy); some 260 s.
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
@@ -15,6 +15,8 @@ done
 exercise yax_team "-N 262144"
 cat "$out/exercises.log"
 echo "exercises: $(($(date +%s) - begun)) s"
+timeout 120 "$python" tests/gpu_teams.py > "$out/teams.log" 2>&1 || { echo "failed: gpu_teams.py"; failed=1; }
+cat "$out/teams.log"
 
 if [ -n "${SANITIZER=$(command -v compute-sanitizer)}" ]; then
     check() {

@@ -27,7 +27,7 @@ template <class M, class Team> POINT_FN void unique_token_team(const M &m, const
         [&](long &mine) {
             mine = m.pool.acquire();
             if (atomic_exchange(m.owner(mine), 1) != 0) atomic_add(m.overlaps(0), 1);
-            atomic_max(m.most(0), atomic_add(m.held(0), 1) + 1);
+            atomic_max(m.most(0), atomic_add_fetch(m.held(0), 1));
         },
         id);
     team.for_each(team.size(), [&](long) { single_per_member(team.member(), [&] { atomic_add(m.count(id), 1); }); });

@@ -1,8 +1,8 @@
 // Atomics: what both kinds of backend share. For each operation OP of the list below, on int, long, float and double:
 //
-//   atomic_fetch_OP(at, x)   returns the value before      atomic_OP_fetch(at, x)   the value behind
-//   atomic_OP(at, x)         as atomic_fetch_OP; `at` may be elements at a pack of indices, or there is an index in
+//   atomic_OP(at, x)         changes the element. `at` may be elements at a pack of indices, or there is an index in
 //                            front, atomic_OP(i, at, x): a single element, to which each lane of i brings its x
+//   atomic_fetch_OP(at, x)   returns the value before      atomic_OP_fetch(at, x)   the value behind
 //   atomic_inc(at), atomic_dec(at); atomic_load, atomic_store, atomic_exchange, atomic_compare_exchange(at, wanted, x)
 //   atomic(view)(i) += x     a view of which every access is atomic: = += -= *= /= &= |= ^= ++ --, and reading
 #pragma once
@@ -20,18 +20,24 @@ template <class OPERATION, class T> POINT_FN T atomic_by(OPERATION, T &at, T b) 
         const T b = Made<T>::of(x); \
         return Atomic_##name::of(atomic_by(Atomic_##name(), at, b), b); \
     } \
-    template <class T, class X> POINT_FN T atomic_##name(T &at, const X &x) { return atomic_fetch_##name(at, x); } \
-    template <class T, class X> POINT_FN void atomic_##name(long, T &at, const X &x) { atomic_fetch_##name(at, x); } \
+    template <class T, class X> POINT_FN void atomic_##name(T &at, const X &x) { \
+        atomic_change_by(Atomic_##name(), at, Made<T>::of(x)); \
+    } \
+    template <class T, class X> POINT_FN void atomic_##name(long, T &at, const X &x) { atomic_##name(at, x); } \
     ATOMIC_IN_PACKS(name) \
     ATOMIC_IN_CHECKS(name)
 
 #ifdef CHECK_SCRATCH
 template <class E> struct CheckedElement;
-#define ATOMIC_IN_CHECKS(name) \
-    template <class E, class X> POINT_FN auto atomic_##name(const CheckedElement<E> &at, const X &x) { \
+#define ATOMIC_OF_CHECKED(name) \
+    template <class E, class X> POINT_FN auto name(const CheckedElement<E> &at, const X &x) { \
         at.changed(); \
-        return atomic_##name(at.at, x); \
+        return name(at.at, x); \
     }
+#define ATOMIC_IN_CHECKS(name) \
+    ATOMIC_OF_CHECKED(atomic_##name) \
+    ATOMIC_OF_CHECKED(atomic_fetch_##name) \
+    ATOMIC_OF_CHECKED(atomic_##name##_fetch)
 #else
 #define ATOMIC_IN_CHECKS(name)
 #endif
@@ -49,8 +55,10 @@ ATOMIC(rshift)
 ATOMIC(inc_mod) // from x on it begins again with 0
 ATOMIC(dec_mod) // from 0 on it begins again with x
 #undef ATOMIC
-template <class T> POINT_FN T atomic_inc(T &at) { return atomic_fetch_add(at, 1); }
-template <class T> POINT_FN T atomic_dec(T &at) { return atomic_fetch_sub(at, 1); }
+template <class T> POINT_FN void atomic_inc(T &at) { atomic_add(at, 1); }
+template <class T> POINT_FN void atomic_dec(T &at) { atomic_sub(at, 1); }
+template <class T> POINT_FN T atomic_fetch_inc(T &at) { return atomic_fetch_add(at, 1); }
+template <class T> POINT_FN T atomic_fetch_dec(T &at) { return atomic_fetch_sub(at, 1); }
 
 // ---- a view of which every access is atomic
 // Changes of `at`: of a single element, and of the elements at a pack of indices (atomics_packs.h)

@@ -33,6 +33,11 @@ ATOMIC_INSTRUCTION(or)
 ATOMIC_INSTRUCTION(xor)
 #undef ATOMIC_INSTRUCTION
 
+// where nobody asks for the value before
+template <class OPERATION, class T> POINT_FN void atomic_change_by(OPERATION operation, T &at, T b) {
+    atomic_by(operation, at, b);
+}
+
 template <class T> POINT_FN T atomic_load(T &at) {
     CAN_TELL(ANYONE);
     T x;

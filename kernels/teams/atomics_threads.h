@@ -69,6 +69,46 @@ POINT_FN int atomic_by(Atomic_or, int &at, int x) { return atomicOr(&at, x); }
 POINT_FN long atomic_by(Atomic_or, long &at, long x) { return long(atomicOr((word *)&at, word(x))); }
 POINT_FN int atomic_by(Atomic_xor, int &at, int x) { return atomicXor(&at, x); }
 POINT_FN long atomic_by(Atomic_xor, long &at, long x) { return long(atomicXor((word *)&at, word(x))); }
+
+// x of the lanes of a mask, joined; the first lane gets it.
+template <class OPERATION, class T> POINT_FN T joined_of_lanes(unsigned mask, T x) {
+    constexpr unsigned ALL = 0xffffffffu;
+    if (mask == ALL) {
+        UNROLL
+        for (int bit = 1; bit < 32; bit <<= 1) x = OPERATION::join(x, of_partner(ALL, x, bit));
+        return x;
+    }
+
+    // In each round every other lane takes the x of the next one.
+    const unsigned lane = threadIdx.x & 31, behind = ~1u << lane;
+    unsigned number = __popc(mask & ((1u << lane) - 1)); // of this lane, among those that are left
+    for (unsigned left = mask; left & (left - 1);) {
+        const int next = __ffs(left & behind) - 1; // -1: this is the last
+        const T other = of_lane(mask, x, next < 0 ? lane : next);
+        if (next >= 0) x = OPERATION::join(x, other);
+        left &= __ballot_sync(mask, !(number & 1)), number >>= 1;
+    }
+    return x;
+}
+
+// A change of which nobody asks for the value before. Where all lanes that are here name the same element, they join
+// what they bring, and the first of them changes it. Whole numbers of 32 bits are joined by the compiler, and by shared
+// memory, where a test would cost more: loops with one are not unrolled.
+template <class OPERATION, class T> POINT_FN void atomic_change_by(OPERATION operation, T &at, T b) {
+    if constexpr (OPERATION::CAN_JOIN && !SAME<T, int>) {
+        const unsigned here = __activemask();
+        int alike;
+        __match_all_sync(here, (word)&at, &alike);
+        if (alike) {
+            b = joined_of_lanes<OPERATION>(here, b);
+            if (int(threadIdx.x & 31) == __ffs(here) - 1) atomic_by(operation, at, b);
+            __syncwarp(here); // behind it each lane finds its change
+            return;
+        }
+    }
+    atomic_by(operation, at, b);
+}
+
 #define ATOMIC_IN_PACKS(name)
 #include "teams/atomics.h"
 

@@ -13,6 +13,7 @@ from .declaration import Declaration
 from .operands import Operands
 from .render import chosen, members_of, render, together
 from .room import Room, Scratch
+from .scattered import with_copies
 
 
 class Bound:
@@ -22,7 +23,7 @@ class Bound:
     arrays: {name: array}, with the results' own. extents: numbers of teams or indices. team, vector: members of a team
     and lanes of a member. resident: blocks, or threads of a CPU, that run at the same time. tokens:
     {name: UniqueToken}. scratch: bytes of a team, by level. arena: bytes of level 1 for all resident teams. scatter:
-    {array: how threads add to it}, "copies", "directly" or "atomics".
+    {array: how threads add to it}, "copies" of a CPU's threads or of a device's blocks, "directly" or by "atomics".
     """
 
     def __init__(self, kernel: Declaration, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
@@ -35,6 +36,7 @@ class Bound:
         kernel = kernel.sized(
             extents, backend.entry.in_blocks, lambda text: operands.number_of(text, "an array's extent")
         )
+        kernel = with_copies(kernel, operands, extents)
         self.kernel, self.backend = kernel, backend
         self.team, self.vector = kernel.organisation()
         self.extents = extents
@@ -48,8 +50,8 @@ class Bound:
         shape = Shape(
             threads,
             kernel.items.of_block(threads) * chunk,
-            scratch.shared + kernel.items.shared(threads),
-            resident=-1 if kernel.results else 0,
+            scratch.shared,
+            resident=-1 if kernel.results or kernel.copied else 0,
         )
         self.resident = module.resident(function, shape)
         published = kernel.items.published(self.items, threads)

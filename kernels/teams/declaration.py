@@ -42,6 +42,8 @@ class Declaration:
     scratch: tuple[Array, ...] = ()
     is_checked: bool = False  # of a CPU: scratch knows who wrote and read it
 
+    copied: tuple[str, ...] = ()  # scattered arrays of which each block of a device has a copy, see scattered.py
+
     @property
     def outputs(self) -> list[Array]:
         """The arrays of the results."""
@@ -101,6 +103,13 @@ class Declaration:
         """The same kernel with what follows from the extents of its items and arrays; see Items.sized."""
         items = self.items.sized(extents, in_blocks, size_of)
         return self if items is self.items else dataclasses.replace(self, items=items)
+
+    def with_copies(self, names: tuple[str, ...]) -> Declaration:
+        """The same kernel where each block of a device has a copy of these arrays. Blocks whose size is open are large:
+        each adds its copies to the arrays."""
+        if not names:
+            return self
+        return dataclasses.replace(self, copied=names, team=self.team or self.items.sharing or None)
 
     def checked(self, backend) -> Declaration:
         """The same kernel with scratch that finds missing barriers. Raises ArgumentError but on a CPU."""

@@ -104,7 +104,8 @@ def team_kernel(
     arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
     in memory, else it is the last. `:whole` holds int64, `:int32`, `:logical` (int32), `:real32` and `:real64` hold
     what they say; the others all hold float64, or all float32. `:scatter`: the body only adds to its elements, any
-    thread to any: m.h(k) += x. writes: those that are written; the others are const.
+    thread to any: m.h(k) += x. Threads or blocks have copies of small ones, see Bound.scatter. writes: those that are
+    written; the others are const.
     results: "total n:whole most:max where:minloc any_bad:any far(3):Farthest", numbers to which the body gives values,
     an argument of it each; a sum, or by the reducer that is named (results.py). Each result is an array of one, two or
     as many numbers as declared, and NAME_at has the indices of a reducer that finds them.

@@ -14,9 +14,10 @@ import typing
 from collections.abc import Callable
 
 from ..engine.errors import refuse
-from .layouts import MOST_THREADS, THREADS, Layouts, Order, named
+from .layouts import MOST_THREADS, THREADS, WARP, Layouts, Order, named
 
 MOST_INDICES = 6  # of tiles
+MOST_IN_TILES = 512  # threads of a block of several tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
 LARGEST = 8  # bytes of a value of a scan
 AT_WORK = 1024  # threads of a multiprocessor in a scan, which hide each other's waits
@@ -32,6 +33,7 @@ class Items(abc.ABC):
     kind = ""  # as a declaration calls it
     has_teams = False  # the body is called for a team, which may have scratch
     threads = 128  # of a block, where the declaration leaves it open
+    sharing = 0  # the same, of a block that has copies of scattered arrays; 0: as without
     takes = ""  # what the body takes, for messages of a compiler
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
@@ -126,8 +128,9 @@ class RangeItems(Items):
     layouts: Layouts = Layouts()  # of the arrays
 
     kind = "range"
+    sharing = 512
     takes = "an index"
-    loop = "for_range<{threads}, {results}>"
+    loop = "for_range<{threads}, {results}, {copies}>"
     call = "[m](const auto i, auto &results) INLINED {{ (void)results, {body}({m}, i{arguments_of_results}); }}"
     arguments = ("a.begin[0]",)
 
@@ -177,7 +180,7 @@ class ScanItems(Items):
 
 @dataclasses.dataclass(frozen=True)
 class TileItems(Items):
-    """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
+    """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile, or several of them."""
 
     tile: tuple[int, ...]  # empty: chosen by the extents
     orders: tuple[str, ...]  # "right" or "left", of tiles and of the indices in a tile, or of these only; empty: open
@@ -185,6 +188,7 @@ class TileItems(Items):
     is_known: bool = False  # the extents of arrays, and what follows for a CPU:
     across: Order = ()  # an open order across rows of arrays; empty: as the arrays lie
     in_columns: bool = False  # see Layouts.has_columns
+    several: int = 1  # tiles of a device's block, next to one another along the fastest index
 
     kind = "tiles"
     takes = "the indices"
@@ -193,7 +197,7 @@ class TileItems(Items):
     arguments: typing.ClassVar[tuple[str, ...]] = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 
     def organisation(self, team, vector):
-        return math.prod(self.tile or (MOST_THREADS,)), 1
+        return math.prod(self.block or (MOST_THREADS,)), 1
 
     def organised(self, in_blocks):
         return True
@@ -203,6 +207,9 @@ class TileItems(Items):
         return bool(self.tile) and (self.is_known or not self.layouts.has_more)
 
     def sized(self, extents, in_blocks, size_of):
+        several = self._several(extents) if in_blocks and self.tile else 1
+        if several > 1:
+            return dataclasses.replace(self, is_known=True, several=several)
         if self.is_sized:
             return self
 
@@ -218,16 +225,35 @@ class TileItems(Items):
         in_columns = not in_blocks and self.layouts.has_columns(size_of)
         return dataclasses.replace(self, is_known=True, across=across, in_columns=in_columns, tile=self.tile or tile)
 
+    def _several(self, extents: list[int]) -> int:
+        """How many tiles a device's block has where threads follow memory: a warp then has whole lines of it, and a
+        multiprocessor enough warps."""
+        fastest = self._declared()[0]
+        if self.layouts.near != (fastest,):
+            return 1
+
+        row, threads = self.tile[fastest], math.prod(self.tile)
+        wanted = max(-(-WARP // row), -(-THREADS // threads))
+        return max(1, min(wanted, MOST_IN_TILES // threads, -(-extents[fastest] // row)))
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """Indices of a block: its tiles together."""
+        block = list(self.tile)
+        if self.several > 1:
+            block[self._declared()[0]] *= self.several
+        return tuple(block)
+
     def _declared(self) -> Order:
         """The order of the indices in a tile: declared, else across rows of arrays, else as the arrays lie."""
         return named(self.orders[-1], len(self.extents)) if self.orders else self.across or self.layouts.order
 
     @property
     def inner(self) -> Order:
-        """The order of the indices in a tile. An index with one place in a tile is no loop of it, and comes last."""
-        order = self._declared()
-        loops = tuple(d for d in order if self.tile[d] > 1)
-        return loops + tuple(d for d in order if self.tile[d] == 1)
+        """The order of the indices in a block. An index with one place in it is no loop, and comes last."""
+        order, block = self._declared(), self.block
+        loops = tuple(d for d in order if block[d] > 1)
+        return loops + tuple(d for d in order if block[d] == 1)
 
     @property
     def outer(self) -> Order:
@@ -242,7 +268,8 @@ class TileItems(Items):
         declared = f"order {' '.join(self.orders)}, " if self.orders else ""
         rows = "each lane along rows of its own, " if self.across else ""
         fastest = self.extents[self.inner[0]]
-        return f"tile {self.tile}, fastest index {fastest}: {declared}{rows}{self.layouts.why(self.extents)}"
+        several = f", {self.several} of them a block" if self.several > 1 else ""
+        return f"tile {self.tile}{several}, fastest index {fastest}: {declared}{rows}{self.layouts.why(self.extents)}"
 
     def candidates(self, extents: list[int]) -> list[tuple[int, ...]]:
         """Tiles for a search: blocks of several sizes, with rows of several lengths."""
@@ -256,8 +283,8 @@ class TileItems(Items):
         return math.prod(self._numbers(extents))
 
     def _numbers(self, extents: list[int]) -> list[int]:
-        """Numbers of tiles along each index."""
-        return [-(-extent // size) for extent, size in zip(extents, self.tile)]
+        """Numbers of blocks along each index."""
+        return [-(-extent // size) for extent, size in zip(extents, self.block)]
 
     def members(self):
         return f"tiles:whole:{len(self.extents)} inverse:whole:{len(self.extents)}"
@@ -284,7 +311,7 @@ class TileItems(Items):
         return self.layouts.beside(self.inner[0])
 
     def ahead(self):
-        return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
+        return f"const int tile[] = {{{', '.join(map(str, self.block))}}};\n"
 
 
 class IndexItems(TileItems):

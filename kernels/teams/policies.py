@@ -84,7 +84,8 @@ class Indices(Policy):
 
 
 class Range(Indices):
-    """body(m, i, results...) for each index, a thread each. block: threads of a device's block; None: 128."""
+    """body(m, i, results...) for each index, a thread each. block: threads of a device's block; None: 128, or 512 that
+    share copies of scattered arrays."""
 
     def items(self, where, arrays):
         indices = (str(self.indices),)

@@ -48,7 +48,7 @@ const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]
                     {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk,
                     (const void *)a.line}};
 const Place totals[] = {{{totals}}};
-{tile}{answer}{loop}({arguments}, {call});
+{tile}{begin}{answer}{loop}({arguments}, {call});
 {end}}}"""
 
 
@@ -59,7 +59,9 @@ def members_of(k: Declaration) -> str:
 
     for a in k.arrays:
         words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
-        if a.scattered:
+        if a.name in k.copied:
+            words.append(f"copies_{a.name}:whole")
+        elif a.scattered:
             words.append(f"copies_{a.name}:address")
     for a in k.outputs:
         words.append(f"at_{a.name}:address")
@@ -78,11 +80,11 @@ def members_of(k: Declaration) -> str:
 
 
 class Operands:
-    """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. copied: the
-    scattered arrays of which threads may have copies."""
+    """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. by_thread:
+    the scattered arrays of which threads may have copies."""
 
-    def __init__(self, kernel: Declaration, copied: list[str]):
-        self.kernel, self.copied = kernel, copied
+    def __init__(self, kernel: Declaration, by_thread: list[str]):
+        self.kernel, self.by_thread = kernel, by_thread
         self.fields: list[str] = []
         self.filled: list[str] = []
 
@@ -102,7 +104,8 @@ class Operands:
         view = f"View<{TYPES[a.kind]}, {len(a.extents)}, {a.layout}>"
         if a.scattered:
             address = f"({TYPES[a.kind]} *)a.at_{a.name}"
-            self.fields.append(f"Scatter<{view}> {a.name};")
+            kind = "ScatterInBlock" if a.name in self.kernel.copied else "Scatter"
+            self.fields.append(f"{kind}<{view}> {a.name};")
             self.filled.append(f"{a.name}{{{view}({address}, a.extent_{a.name}), a.copies_{a.name}}}")
             return
 
@@ -143,9 +146,9 @@ class Operands:
 
     def _methods(self) -> str:
         """of_thread(): with this thread's copies of scattered arrays."""
-        if not self.copied:
+        if not self.by_thread:
             return ""
-        copies = "".join([f"own.{name} = this->{name}.of_thread();\n" for name in self.copied])
+        copies = "".join([f"own.{name} = this->{name}.of_thread();\n" for name in self.by_thread])
         return OF_THREAD.format(name=self.kernel.name, copies=copies)
 
 
@@ -177,14 +180,16 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         one=one,
         threads=threads,
         results=of_results,
+        copies=_flag(k.copied),
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
         writes=_flag(any(a.written for a in k.arrays)),
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
-    copied = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
-    call = _call(k, "m.of_thread()" if copied else "m")
-    end = _end(k, copied)
+    by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    call = _call(k, "m.of_thread()" if by_thread else "m")
+    begin = [f"m.{name}.begin()" for name in k.copied]
+    end = _end(k, by_thread)
 
     # What the body does for each member, for a CPU that chooses their number.
     probe = PROBE.format(name=k.name, one=one, results=of_results, call=call) if chosen(k, entry) else ""
@@ -195,14 +200,15 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k, copied).text(),
+        operands=Operands(k, by_thread).text(),
         probe=probe,
         threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),
         totals=_totals(k),
         tile=k.items.ahead(),
-        answer="const int failed = " if end else entry.answer,
-        end="".join([f"{statement};\n" for statement in end]),
+        answer="const int failed = " if end and entry.answer else entry.answer,
+        begin=_statements(begin),
+        end=_statements(end),
         loop=loop,
         arguments=", ".join([*work, "league", "totals", *k.items.arguments]),
         call=call,
@@ -225,15 +231,20 @@ def _totals(k: Declaration) -> str:
     return ", ".join([*totals, "{nullptr, nullptr}"])
 
 
-def _end(k: Declaration, copied: list[str]) -> list[str]:
-    """Statements behind the loop. copied: arrays of which a CPU's threads have copies, which are added up there."""
-    end = [f"m.{name}.contribute(threads)" for name in copied]
+def _end(k: Declaration, by_thread: list[str]) -> list[str]:
+    """Statements behind the loop: copies of scattered arrays are added up. by_thread: those of a CPU's threads."""
+    end = [f"m.{name}.contribute()" for name in k.copied]
+    end += [f"m.{name}.contribute(threads)" for name in by_thread]
     if k.is_checked:
         end.append("return failed || league.report->problem[0]")
-    elif copied:
+    elif by_thread:
         end.append("return failed")
 
     return end
+
+
+def _statements(lines: list[str]) -> str:
+    return "".join([f"{line};\n" for line in lines])
 
 
 def together(kernel: Declaration, entry: Entry) -> list[Declaration]:

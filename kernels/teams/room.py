@@ -46,8 +46,8 @@ class UniqueToken:
 class Scratch:
     """Where the pieces of scratch of a team lie.
 
-    bytes: of a team on this backend, by level. values: members of the record. Raises ArgumentError for more than
-    level 0 has.
+    bytes: of a team on this backend, by level. shared: bytes of shared memory of a block. values: members of the
+    record. Raises ArgumentError for more than level 0 has.
     """
 
     def __init__(self, kernel: Declaration, operands: Operands, team: int, vector: int):
@@ -65,17 +65,18 @@ class Scratch:
         self.values["bytes"] = self.bytes
         self._refuse_large()
 
-    @property
-    def shared(self) -> int:
-        """Bytes of shared memory of a block: level 0, and slots for the sums of a team of several warps."""
-        return self.bytes[0] + _slots(self.backend.sharing(self._threads))
+        # Of a block: slots for the sums of a team of several warps, level 0, a tile of a scan, copies.
+        self.shared = _slots(self.backend.sharing(self._threads)) + self.bytes[0] + kernel.items.shared(self._threads)
+        for name in kernel.copied:
+            self.values[f"copies_{name}"] = self.shared
+            self.shared += padded(operands.arrays[name].nbytes)
 
     def _place(self, a) -> None:
         extents = [self.operands.number_of(text, f"scratch '{a.name}'") for text in a.extents]
         refuse(min(extents) < 0, f"{self._where}: scratch '{a.name}' has extents {extents}.")
 
         size = math.prod(extents) * a.dtype(self.operands.dtype).itemsize
-        piece = -(-size // PIECE) * PIECE
+        piece = padded(size)
         self.values[f"start_{a.name}"] = self.bytes[a.level]
         self.values[f"piece_{a.name}"] = piece if a.of_member else 0
         self.values[f"extent_{a.name}"] = extents
@@ -92,6 +93,11 @@ class Scratch:
             f"{self._where}: scratch of level 0 is {self.bytes[0]} bytes a team{sums}; wanted {room} "
             f"({room / 1024:g} KiB) at most. Level 1 has room for more.",
         )
+
+
+def padded(size: int) -> int:
+    """Bytes of a piece."""
+    return -(-size // PIECE) * PIECE
 
 
 def _slots(sharing: int) -> int:
@@ -136,7 +142,10 @@ class Room:
 
     def _copies(self, a: Array) -> str:
         """How threads add to a scattered array: by "atomics", "directly", where there is one thread, or to "copies" of
-        their own."""
+        their own, on a device of their block's."""
+        if a.name in self.kernel.copied:
+            return "copies"
+
         array = self.operands.arrays[a.name]
         if self.backend.in_warps or array.nbytes * self.resident > MOST_COPIES:
             return "atomics"

@@ -3,7 +3,7 @@
 #pragma once
 
 template <class V, class T, class I>
-POINT_FN ScatterElement<V, Elements<T, I>> scatter_of(const Scatter<V> &to, Elements<T, I> at) {
+POINT_FN ScatterElement<Scatter<V>, Elements<T, I>> scatter_of(const Scatter<V> &to, Elements<T, I> at) {
     return {to, at};
 }
 

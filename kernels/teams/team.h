@@ -54,6 +54,7 @@ template <class I> using Real = decltype(as_number(I{}));
 // An array at an address of somebody else's. v(i, j) is its element: a reference, or the value where T is const. On a
 // CPU one of the indices may be a pack of them.
 template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
+    typedef T Element;
     T *data;
     long extent[RANK], stride[RANK];
     POINT_FN View() {}
@@ -84,14 +85,14 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
 // An array to which threads only add: m.h(k) += x.
 template <class V> struct Scatter {
     V view;
-    void *copies; // a CPU's threads may have a copy each, see scatter_packs.h
+    void *copies; // a CPU's threads may have a copy each, see scatter_packs.h; a device's blocks: scatter_threads.h
     template <class... I> POINT_FN auto operator()(I... i) const { return scatter_of(*this, view(i...)); }
     POINT_FN Scatter of_thread() const { return copy_of_thread(*this); }
     POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }
 };
 
-template <class V, class E> struct ScatterElement {
-    const Scatter<V> &to;
+template <class S, class E> struct ScatterElement {
+    const S &to;
     E at;
     template <class X> POINT_FN void operator+=(const X &x) const { scatter_add(to, at, x); }
     template <class X> POINT_FN void operator-=(const X &x) const { scatter_add(to, at, -x); }
@@ -99,11 +100,12 @@ template <class V, class E> struct ScatterElement {
     POINT_FN void operator++(int) const { scatter_add(to, at, 1); }
 };
 
-template <class V, class T> POINT_FN ScatterElement<V, T &> scatter_of(const Scatter<V> &to, T &at) { return {to, at}; }
-#ifdef ON_DEVICE
-template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &, T &at, const X &x) {
-    atomic_add(at, x);
+template <class V, class T> POINT_FN ScatterElement<Scatter<V>, T &> scatter_of(const Scatter<V> &to, T &at) {
+    return {to, at};
 }
+
+#ifdef ON_DEVICE
+#include "teams/scatter_threads.h"
 #else
 #include "teams/scatter_packs.h"
 #endif

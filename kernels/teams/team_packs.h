@@ -338,7 +338,7 @@ POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int
 }
 
 // body(i, results) for `items` indices from `begin` on, in packs
-template <int, class RESULTS, class Body>
+template <int, class RESULTS, bool, class Body>
 POINT_FN int for_range(long items, int threads, const League &a, const Place *totals, long begin, const Body &body) {
     const long origin = begin - missing<RESULTS>(a, begin), end = begin + items;
     const long packs = (end - origin + VECTOR_LANES - 1) / VECTOR_LANES;

@@ -390,12 +390,18 @@ POINT_FN void for_league(long items, const League &a, const Place *totals, const
     }
 }
 
-// body(i, results) for `items` indices from `begin` on, one a thread
-template <int THREADS, class RESULTS, class Body>
+// body(i, results) for `items` indices from `begin` on, one a thread. COPIES: a thread has many, whose loads go ahead
+template <int THREADS, class RESULTS, bool COPIES, class Body>
 POINT_FN void for_range(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typename RESULTS::Accumulators results;
-    for (long i = blockIdx.x * (long)THREADS + threadIdx.x; i < items; i += gridDim.x * (long)THREADS)
-        body(begin + i, results);
+    const long step = gridDim.x * (long)THREADS;
+    long i = blockIdx.x * (long)THREADS + threadIdx.x;
+    if constexpr (COPIES)
+        for (; i + 3 * step < items; i += 4 * step) {
+            UNROLL
+            for (int k = 0; k < 4; ++k) body(begin + i + k * step, results);
+        }
+    for (; i < items; i += step) body(begin + i, results);
     int turn = 0;
     if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }

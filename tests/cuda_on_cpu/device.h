@@ -33,12 +33,13 @@ static const int unknown_at_first = [] {
 }();
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
 // Two blocks of teams (team.h) run at the same time, in turns.
-enum { READY, AT_BARRIER, AT_WARP, AT_PART, ENDED };
+enum { READY, AT_BARRIER, AT_WARP, AT_PART, WHO_IS_HERE, ENDED };
 constexpr int MOST = 1024, IN_FLIGHT = 2;
 struct Fibre {
     ucontext_t context;
     int state;
     unsigned mask;
+    const void *place; // in the program
 };
 static Fibre fibre[IN_FLIGHT * MOST];
 static ucontext_t block_loop;
@@ -86,6 +87,16 @@ static inline unsigned __match_any_sync(unsigned mask, int value) {
         if (mask >> lane & 1 && shown[(running & ~31) + lane][0] == value) lanes |= 1u << lane;
     __syncwarp(mask);
     return lanes;
+}
+template <class T> static inline int __match_all_sync(unsigned mask, T value, int *alike) {
+    const T first = __shfl_sync(mask, value, __builtin_ffs(mask) - 1);
+    return *alike = __all_sync(mask, value == first);
+}
+// The lanes of a warp that come to the same place of the program, in the same round of their block
+__attribute__((noinline)) static unsigned __activemask() {
+    fibre[running].place = __builtin_return_address(0);
+    give_way(WHO_IS_HERE);
+    return fibre[running].mask;
 }
 template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int bits) {
     return __shfl_sync(mask, value, (running & 31) ^ bits);

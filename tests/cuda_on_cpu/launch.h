@@ -59,6 +59,18 @@ static bool round(Block &b, int slot, int bx) {
             if (fibre[slot * MOST + t].state == AT_PART && fibre[slot * MOST + t].mask >> 16 == id)
                 fibre[slot * MOST + t].state = READY, moved = true;
     }
+    for (int t = 0; t < bx; ++t) { // who asks for the active lanes gets those at the same place
+        const Fibre &own = fibre[slot * MOST + t];
+        if (own.state != WHO_IS_HERE) continue;
+        unsigned here = 0;
+        for (int l = t & ~31; l < bx && l < (t & ~31) + 32; ++l) {
+            const Fibre &other = fibre[slot * MOST + l];
+            if (other.state == WHO_IS_HERE && other.place == own.place) here |= 1u << (l & 31);
+        }
+        for (int l = t & ~31; l < bx && l < (t & ~31) + 32; ++l)
+            if (here >> (l & 31) & 1) fibre[slot * MOST + l].state = READY, fibre[slot * MOST + l].mask = here;
+        moved = true;
+    }
     for (int t = 0; t < bx; ++t) {
         const Fibre &own = fibre[slot * MOST + t];
         b.live |= own.state != ENDED, ended |= own.state == ENDED;

@@ -32,7 +32,7 @@ template <class M, class Team> POINT_FN void operations_in_scratch(const M &m, c
     team.barrier();
     single_per_team(team, [&] {
         for (int i = 0; i < 4; ++i) m.real(e, i) = x(i), m.whole(e, i) = k(i);
-        m.told(e, 0) = atomic_add(k(0), 1), m.told(e, 1) = atomic_add_fetch(k(0), 1);
+        m.told(e, 0) = atomic_fetch_add(k(0), 1), m.told(e, 1) = atomic_add_fetch(k(0), 1);
         m.told(e, 2) = atomic_exchange(k(0), 5), m.told(e, 3) = atomic_compare_exchange(k(0), 5, 9);
         m.told(e, 4) = atomic_load(k(0));
     });

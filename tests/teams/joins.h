@@ -253,6 +253,11 @@ template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S 
 template <class M, class I, class S, class Q> POINT_FN void counted(const M &, const I i, S &count, Q &last) {
     count++, last.join(i);
 }
+// the same of a pair of indices, and the sum of the second
+template <class M, class I, class J, class S> POINT_FN void met_beside(const M &m, const I i, const J j, S &sum) {
+    m.seen(i, j) += 1;
+    sum += j;
+}
 // the same of up to six indices, as digits of a number
 template <class M, class... I> POINT_FN void met_in_tiles(const M &m, const I... i) { m.seen(i...) += 1; }
 
@@ -302,13 +307,33 @@ template <class M, class I> POINT_FN void all_atomics(const M &m, const I i) {
     });
     atomic(m.packed)(i) += 2.0;
 }
-// a histogram: any thread adds to any bin
-template <class M, class I> POINT_FN void scattered(const M &m, const I i) {
+// lanes that change the same element, together and in branches.
+template <class V, class T> POINT_FN void in_company(const V &v, T x, long k) {
+    atomic_add(v(0), x), atomic_sub(v(1), x), atomic_min(v(2), x), atomic_max(v(3), x);
+    if (k % 3 == 0) atomic_add(v(4), x); // some lanes of a warp
+    else if (k % 5 < 3) atomic_sub(v(4), x);
+    atomic_add(v(5 + k % 2), x);      // two elements
+    atomic_add(v(7 + k / 32 % 3), x); // an element a warp
+    for (long turn = 0; turn < k % 4; ++turn) atomic_add(v(10), x);
+    atomic_add(v(11), T(1));
+    if (atomic_load(v(11)) < T(1)) atomic_add(v(12), T(1)); // never: a lane finds its own change
+}
+// NaN changes no minimum and no maximum
+template <class V, class T> POINT_FN void with_nan(const V &v, T x, long k) {
+    const T nan = T(0) / (x - x);
+    atomic_min(v(13), k % 2 == 0 ? nan : x), atomic_max(v(14), k % 4 < 2 ? nan : x);
+}
+template <class V> POINT_FN void bits_in_company(const V &v, long k) {
+    atomic_and(v(15), ~(1 << k % 20)), atomic_or(v(16), 1 << k % 20), atomic_xor(v(17), k);
+}
+template <class M, class I> POINT_FN void joined_atomics(const M &m, const I i) {
     each_lane(i, [&](long k) {
-        m.count(m.bin(k))++;
-        m.weight(m.bin(k), k % 2) += m.v(k);
+        const long x = m.x(k);
+        in_company(m.real, double(x), k), in_company(m.narrow, float(x), k);
+        in_company(m.whole, x, k), in_company(m.integer, int(x), k);
+        with_nan(m.real, double(x), k), with_nan(m.narrow, float(x), k);
+        bits_in_company(m.whole, k), bits_in_company(m.integer, k);
     });
-    m.own(i) += m.v(i);
 }
 
 // ---- queues

@@ -73,7 +73,7 @@ template <class M, class I> POINT_FN void atomics(const M &m, const I i) {
         atomic_add(m.real(1), 0.5);
         if (atomic_compare_exchange(m.whole(0), k, -1) == k) atomic_add(m.whole(1), 1);
         atomic_max(m.whole(2), k);
-        atomic_add(m.taken(atomic_add(m.whole(3), 1)), 1);
+        atomic_add(m.taken(atomic_fetch_add(m.whole(3), 1)), 1);
     });
     atomic_add(m.bins(i), 1.0);
     atomic_add(i, m.real(2), as_number(i));

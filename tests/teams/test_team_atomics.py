@@ -1,10 +1,10 @@
-"""Atomic operations on every type, and scattered sums: exact in any order, so the results are known in closed form."""
+"""Atomic operations on every type: exact in any order, so the results are known in closed form."""
 
 import numpy as np
 import pytest
 from team_cases import JOINS, kernel
 
-from kernels import Range, get_backend
+from kernels import Range, Sizes
 
 ALL = kernel(
     "all_atomics",
@@ -44,38 +44,37 @@ def test_every_atomic(be):
     np.testing.assert_array_equal(be.to_host(arrays["packed"]), np.full(n, 2.0))
 
 
-SCATTERED = kernel(
-    "scattered",
+JOINED = kernel(
+    "joined_atomics",
     Range("n"),
     header=JOINS,
-    arrays="bin(n):int32 v(n) count(bins):whole:scatter weight(bins,2):left:scatter own(n):scatter",
+    arrays="x(n):whole real(r):real64 narrow(r):real32 whole(r):whole integer(r):int32",
+    writes="real narrow whole integer",
 )
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_scattered_sums(be, threads):
-    """Twice, onto what is there: a histogram by NumPy. A CPU's threads have copies, or add directly."""
-    backend = get_backend("cpu", threads=threads) if be.style == "packs" else be
-    rng, n, bins = np.random.default_rng(6), 5000, 13
-    bin_, v = rng.integers(0, bins, n).astype(np.int32), rng.integers(-9, 9, n).astype(float)
-    arrays = backend.placed(bin=bin_, v=v, count=np.arange(bins), weight=np.zeros((2, bins)), own=np.zeros(n))
-    arrays["weight"] = arrays["weight"].T
-    run = SCATTERED.bind(arrays, backend, quick=True)
-    run()
-    run()
+@pytest.mark.parametrize("block", [32, 96, 128])
+@pytest.mark.parametrize("n", [1, 31, 77, 1000])
+def test_lanes_that_change_the_same_element(be, n, block):
+    """All lanes of a warp, some of them, in branches, in loops; two elements; NaN. Sums stay below 2^24."""
+    x = np.random.default_rng(n).integers(-999, 999, n)
+    k = np.arange(n)
+    types = {"real": np.float64, "narrow": np.float32, "whole": np.int64, "integer": np.int32}
+    start = np.zeros(18)
+    start[[2, 13]], start[[3, 14]], start[15] = 5, -5, 2**20 - 1
+    arrays = be.placed(x=x, **{name: start.astype(dtype) for name, dtype in types.items()})
+    JOINED.run(arrays, be, Sizes(block), quick=True)
 
-    wanted = np.stack([np.bincount(bin_[k::2], v[k::2], bins) for k in (0, 1)])
-    np.testing.assert_array_equal(backend.to_host(arrays["count"]), np.arange(bins) + 2 * np.bincount(bin_))
-    np.testing.assert_array_equal(np.array(backend.to_host(arrays["weight"].T)), 2 * wanted)
-    np.testing.assert_array_equal(backend.to_host(arrays["own"]), 2 * v)
-    how = "atomics" if be.style != "packs" else "directly" if threads == 1 else "copies"
-    assert set(run.scatter.values()) == {how} and set(run.scatter) == {"count", "weight", "own"}
+    wanted = start.copy()
+    wanted[:4] = x.sum(), -x.sum(), min(5, x.min()), max(-5, x.max())
+    wanted[4] = x[k % 3 == 0].sum() - x[(k % 3 > 0) & (k % 5 < 3)].sum()
+    wanted[5:7] = x[::2].sum(), x[1::2].sum()
+    wanted[7:10] = [x[k // 32 % 3 == part].sum() for part in range(3)]
+    wanted[10:13] = (x * (k % 4)).sum(), n, 0
+    wanted_bits = wanted.copy()
+    wanted[13:15] = min(5, x[k % 2 > 0].min(initial=5)), max(-5, x[k % 4 >= 2].max(initial=-5))
+    wanted_bits[15:18] = (2**20 - 1) & ~(2 ** min(n, 20) - 1), 2 ** min(n, 20) - 1, np.bitwise_xor.reduce(k)
 
-
-def test_large_scattered_arrays_take_atomics():
-    arrays = dict(bin=np.zeros(9, np.int32), v=np.ones(9), count=np.zeros(2**23, np.int64), own=np.zeros(9))
-    arrays["weight"] = np.zeros((2, 2**23)).T
-    run = SCATTERED.bind(arrays, get_backend("cpu", threads=2), quick=True)
-    run()
-    assert run.scatter == {"count": "atomics", "weight": "atomics", "own": "copies"}
-    assert arrays["count"][0] == 9 and list(arrays["weight"][0]) == [5, 4] and (arrays["own"] == 1).all()
+    for name in types:
+        of_type = wanted if name in ("real", "narrow") else wanted_bits
+        np.testing.assert_array_equal(np.array(be.to_host(arrays[name])), of_type, err_msg=name)

@@ -219,6 +219,52 @@ def test_blocks_with_few_threads_beyond_a_row():
         assert tiles_over("A(I,J,V)").sized([6000, extent], True, int).tile == wanted
 
 
+def test_blocks_of_several_tiles():
+    """On a device where threads follow memory: a warp has 32 neighbours, a block 256 threads, if there are so many.
+    Not across memory, nor on a CPU."""
+    for arrays, order, tile, extents, wanted in (
+        ("A(I,J)", "right", (8, 8), [4000, 7770], (8, 32)),
+        ("A(I,J)", "right", (16, 4), [4000, 7770], (16, 32)),
+        ("A(I,J)", "right", (1, 32), [4000, 7770], (1, 256)),
+        ("A(I,J)", "right", (64, 4), [4000, 7770], (64, 8)),
+        ("A(I,J)", "right", (32, 32), [4000, 7770], (32, 32)),
+        ("A(I,J)", "right", (8, 8), [4000, 17], (8, 24)),
+        ("A(I,J)", "left", (8, 8), [4000, 7770], (8, 8)),
+        ("A(I,J):left", "left", (8, 8), [4000, 7770], (32, 8)),
+        ("A(I,J,V)", "right", (8, 1), [4000, 7770], (8, 32)),
+        ("A(I,J) B(J,I)", "right", (8, 8), [4000, 7770], (8, 8)),
+        ("x(V)", "right", (8, 8), [4000, 7770], (8, 8)),
+    ):
+        declared = tiles_over(arrays, "I J", order, tile)
+        assert declared.sized(extents, True, int).block == wanted
+        assert declared.sized(extents, True, int).tile == tile
+        assert declared.sized(extents, False, lambda _: 3).block == tile
+
+
+SIDES = [
+    kernel(
+        f"met_beside_{a}x{b}",
+        MDRange("I 1:J-1", tile=(a, b)),
+        header=JOINS,
+        body="met_beside",
+        arrays="seen(I,J):whole",
+        writes="seen",
+        results="sum:whole",
+    )
+    for a, b in ((1, 1), (3, 5), (8, 8), (16, 4), (1, 32))
+]
+
+
+@pytest.mark.parametrize("tiled", SIDES, ids=lambda tiled: tiled.name)
+def test_each_index_of_several_tiles_once(be, tiled):
+    for shape in ((1, 3), (7, 12), (9, 100), (40, 301)):
+        arrays = be.placed(seen=np.zeros(shape, np.int64))
+        got = tiled.run(arrays, be, quick=True)
+        seen = np.array(be.to_host(arrays["seen"]))
+        assert seen[:, 1:-1].min() == 1 == seen.max() and not seen[:, [0, -1]].any()
+        assert got["sum"] == shape[0] * (shape[1] - 2) * (shape[1] - 1) // 2
+
+
 EMPTY = kernel(
     "met_nowhere", MDRange("I J"), header=JOINS, body="met_in_tiles", arrays="seen(I,J):whole", writes="seen"
 )
