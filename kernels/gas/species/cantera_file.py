@@ -84,8 +84,9 @@ class Node:
         default: the value if the key is absent."""
         if not self.has(key) and default is not None:
             return default
+        value = self.need(key, f"a number in {unit}")
         try:
-            return self.units.convert(self.need(key, f"a number in {unit}"), unit)
+            return self.units.convert(value, unit)
         except ValueError as error:
             self.fail(f"{key}: {error}.")
 
