@@ -214,8 +214,8 @@ def _searched():
     return "; Cantera is not installed, in whose data folder it would be looked for too"
 
 
-# The first statement of a CHEMKIN mechanism, behind comments
-CHEMKIN = re.compile(r"\A(?:\s*(?:![^\n]*)?\n)*\s*(?:ELEM|SPEC|THERM|REAC)", re.IGNORECASE)
+# The first statement of a CHEMKIN mechanism, behind comments; a colon behind the word is YAML's
+CHEMKIN = re.compile(r"\A(?:\s*(?:![^\n]*)?\n)*\s*(?:ELEM|SPEC|THERM|REAC)\w*(?=[\s/!]|\Z)(?!\s*:)", re.IGNORECASE)
 
 
 def _chemkin(text, path) -> str:
