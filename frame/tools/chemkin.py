@@ -2,12 +2,14 @@
 
 import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 from ..errors import ArgumentError, MixtureError, refuse
 
+SPECIES = re.compile(r"^\s*SPEC", re.IGNORECASE | re.MULTILINE)  # a section's first word
 SUFFIXES = (".inp", ".mech", ".ck")  # usual endings of chemistry files
 NOISE = ("***", "Please check", "https://", "for the correct Chemkin syntax", "Unable to convert mechanism", "INFO")
 ONLY_WITH_CONVERT = ("thermo", "transport", "output", "permissive")
@@ -51,6 +53,11 @@ def convert(given) -> pathlib.Path:
     for flag in ("convert", "thermo", "transport"):
         path = getattr(given, flag)
         refuse(path is not None and not path.is_file(), f"--{flag} {path}: no such file.", ArgumentError)
+
+    chemistry = given.convert.read_text(errors="replace")
+    refuse(
+        not SPECIES.search(chemistry), f"--convert {given.convert}: has no section SPECIES; wanted CHEMKIN chemistry."
+    )
 
     refuse(new.suffix not in (".yaml", ".yml"), f"--output {new}: wanted a name that ends in .yaml.", ArgumentError)
     refuse(new.exists(), f"{new} is there already; nothing was written. Name another file by --output.", ArgumentError)

@@ -51,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # what reads our lines, such as `head`, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a folder or file of the user's that cannot be written or read
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"python -m frame {given.command}: {place}{error.strerror or error}.", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -208,4 +208,6 @@ def table(folder: pathlib.Path) -> int:
         print(f"\nnot read: {path}: {text}")
     for path in chemkin.inputs(folder):
         print(f"\nCHEMKIN: python -m frame mechanisms --convert {path} makes a Cantera file of it.")
+    if not found and not not_read:
+        print(f"\nno Cantera file in {folder}.")
     return 0 if found else 1

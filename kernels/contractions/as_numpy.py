@@ -16,13 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.errors import ArgumentError, refuse
+from ..engine.values import is_number
 from . import repeats
+from .arrays import as_array, backend_of, share_memory
 from .call import contract
 from .einsum import read
 from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
 NUMBERS = "biufc"  # kinds of types
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def einsum(
@@ -31,20 +34,76 @@ def einsum(
     """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. A string that
     only moves dimensions or takes a diagonal returns a view of the operand, as NumPy's does.
 
-    order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe"; operands of several types are
-    promoted. optimize is not read: the cheapest order of evaluation is always taken. Raises ArgumentError.
+    out: may share memory with operands: the result is then computed apart, and copied. order: of the result in memory,
+    "K" (any), "C", "F" or "A". casting: what may happen to the operands, which become `dtype` or their common type,
+    and to the result in `out`: "no", "equiv", "safe", "same_kind", "unsafe", as numpy.can_cast has it. optimize is not
+    read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
     if dtype is None and order == "K" and casting == "safe":
-        found = _view(*operands) if out is None and len(operands) == 2 else None
-        if found is None:
-            found = repeats.again(operands, out)
+        found = _usual(operands, out)
         if found is not None:
             return found
+
+    refuse(not operands, "einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
+    if isinstance(operands[0], bytes):
+        operands = (operands[0].decode("ascii", "replace"), *operands[1:])
+    options = {"dtype": dtype, "order": order if order == "K" else checked(order)}
+
     if casting != "safe":
-        raise ArgumentError(f"einsum: casting={casting!r}, wanted 'safe'.")
-    if not operands:
-        raise ArgumentError("einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
-    return contract(*operands, out=out, dtype=dtype, order=order if order == "K" else checked(order))
+        return _cast(operands, out, options, casting)
+    if out is not None and _is_in_the_way(out, operands):
+        apart = backend_of(None, [out]).arrays.empty(out.shape, out.dtype)
+        out[...] = contract(*operands, out=apart, **options)
+        return out
+    return contract(*operands, out=out, **options)
+
+
+def _usual(operands, out) -> Any:
+    """A view, or the result of a call as one before; None: neither, or an error, which the general way tells."""
+    try:
+        found = _view(*operands) if out is None and len(operands) == 2 else None
+        return repeats.again(operands, out) if found is None else found
+    except ArgumentError:
+        return None
+
+
+def _is_in_the_way(out, operands) -> bool:
+    """Whether `out` can be written, and shares memory with an operand."""
+    if not hasattr(out, "strides") or is_number(out) or not getattr(out.flags, "writeable", True):
+        return False
+    backend = backend_of(None, [*operands, out])
+    arrays = (array for array in operands if hasattr(array, "strides"))
+    return any(share_memory(out, array, backend) for array in arrays)
+
+
+def _cast(operands, out, options: dict, casting: str) -> Any:
+    """The result of operands that are cast to a common type. Raises ArgumentError for a cast that `casting` forbids."""
+    refuse(casting not in CASTINGS, f"einsum: casting={casting!r}, wanted one of {', '.join(map(repr, CASTINGS))}.")
+    backend = backend_of(None, [*operands, out])
+    given = list(operands)
+    is_text = isinstance(given[0], str)
+    places = range(1, len(given)) if is_text else range(0, len(given) - len(given) % 2, 2)
+    for k, place in enumerate(places):
+        given[place] = _array(as_array(f"operand{k}", given[place], backend))
+
+    # NumPy's rule: one type for all, out among them, unless dtype names it
+    types = {f"operand{k}": given[place].dtype for k, place in enumerate(places)}
+    if out is not None:
+        types["out"] = out.dtype
+    common = np.result_type(*types.values()) if options["dtype"] is None else np.dtype(options["dtype"])
+    for name, found in types.items():
+        one, other = (common, found) if name == "out" else (found, common)
+        allowed = np.can_cast(one, other, casting)
+        refuse(not allowed, f"'{name}': {one} does not become {other} with casting='{casting}'.")
+
+    for place in places:
+        given[place] = given[place].astype(common, copy=False)
+    made = contract(*given, **(options | {"dtype": common}))
+    if out is None:
+        return made
+    refuse(out.shape != made.shape, f"array 'out': shape {out.shape}, wanted {made.shape}.")
+    out[...] = made.astype(out.dtype, copy=False)
+    return out
 
 
 def _view(text, array) -> Any:
@@ -118,6 +177,8 @@ def _axes(a, b, axes) -> tuple[list[int], list[int]]:
         refuse(not 0 <= axes <= most, f"tensordot: axes={axes}, wanted 0 to {most}.")
         axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
 
+    wanted = f"tensordot: axes={axes!r}, wanted a whole number, or lists of axes of a and of b."
+    refuse(isinstance(axes, str) or not hasattr(axes, "__len__") or len(axes) != 2, wanted)
     first, second = _listed(a, axes[0]), _listed(b, axes[1])
     refuse(len(first) != len(second), f"tensordot: {len(first)} axes of a, {len(second)} of b, wanted as many.")
     for left, right in zip(first, second):
@@ -128,8 +189,9 @@ def _axes(a, b, axes) -> tuple[list[int], list[int]]:
 
 def _listed(array, axes) -> list[int]:
     """Axes of an array, from 0. Raises ArgumentError."""
-    found = [axes] if isinstance(axes, (int, np.integer)) else list(axes)
+    found = list(axes) if hasattr(axes, "__iter__") else [axes]
     for axis in found:
+        refuse(not hasattr(axis, "__index__"), f"tensordot: axis {axis!r}, wanted a whole number.")
         refuse(not -array.ndim <= axis < array.ndim, f"tensordot: axis {axis} of {array.ndim} dimensions.")
 
     made = [axis % array.ndim for axis in found]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, refuse
+from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.values import is_number, refuse_unit
 from . import einsum, repeats, result_order
 from .arrays import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
 FEW = 32  # entries: four packs of float64
 OTHERS = ("headers", "folders", "quick")  # of Contraction; `order` if it is a number
+OPTIONS = ("batch", "backend", "how", "out", "dtype", "order", *MARKS, *OTHERS)
 
 
 class Asked(NamedTuple):
@@ -193,6 +194,8 @@ def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:
     """The operands in the string's order. Raises ArgumentError."""
     if not operands and sorted(named) == sorted(s.names):
         return tuple(named[name] for name in s.names)
+    for name in (name for name in named if operands and name not in s.names):
+        raise ArgumentError(f"'{s.text}': '{name}' is no option of contract{closest(name, OPTIONS)}.")
     if named or len(operands) != len(s.operands):
         raise ArgumentError(
             f"'{s.text}': {len(operands)} arrays in order, wanted {len(s.operands)} of an einsum string, or named ones."
@@ -203,6 +206,8 @@ def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:
 def _operand(name: str, given, backend):
     """An array, or a number of Python's. Raises ArgumentError for what NumPy makes no array of."""
     array = plain(as_array(name, given, backend))
+    if isinstance(array, np.generic):
+        return np.asarray(array)  # a number of NumPy's has no address
     if type(array) in (int, float, complex) or hasattr(array, "strides"):
         return array
     if array is None:
@@ -447,7 +452,9 @@ def _check_names(e: Expression, arrays) -> None:
     wanted = (*e.inputs, *e.outputs)
     for name in arrays:
         if name not in wanted:
-            raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+            raise ArgumentError(
+                f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}{closest(name, OPTIONS)}."
+            )
     for name in e.inputs:
         if name not in arrays:
             raise ArgumentError(f"array '{name}' is missing.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -19,6 +20,7 @@ from .species import NoSpecies
 WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
 ROUNDED = 1e-3  # mass fractions of files and of float32 sum to 1 within this; a forgotten species is further off
 STATE = ("T", "p", "Y", "X")  # the usual variables; of several arrays that contradict each other, another is named
+AMOUNT = re.compile(r"([:=]\s*[^\s:=,;]+)\s+(?=[^\s,;])")  # an amount with a blank and the next name behind it
 COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
 
 
@@ -90,8 +92,9 @@ def _amount(name: str, key: str, value, wanted: str):
 
 
 def _parts(text: str, species) -> list[str]:
-    """["CH4:1", "O2:2"] of "CH4:1, O2:2". A comma within the name of a species, as in "C8H18,n-octane:1", divides
-    nothing."""
+    """["CH4:1", "O2:2"] of "CH4:1, O2:2", or with a semicolon or a blank behind an amount. A comma within the name of a
+    species, as in "C8H18,n-octane:1", divides nothing."""
+    text = AMOUNT.sub(r"\1,", text)
     parts: list[str] = []
     for word in text.replace(";", ",").split(","):
         for k in range(len(parts)):
@@ -261,10 +264,11 @@ class State:
 
     def normalise(self) -> None:
         """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties. Notes the first Y
-        that is further off: it stays as it came, and kernels make NaN of it."""
+        that is further off: it stays as it came, and kernels make NaN of it. Notes the first negative fraction."""
         for name in ("X", "Y"):
             if name in self.inputs:
                 self.inputs[name] = self._divided(name)
+                self._note_negative(name)
 
     def _divided(self, name: str):
         """Fractions divided by their sum, where it is not 1 within WHOLE: others keep their bits."""
@@ -276,22 +280,46 @@ class State:
 
         if name == "Y":
             far = abs(total - 1) > ROUNDED
-            self._note_sum(total, far & (abs(total) < np.inf))
+            self._note_sum(name, total, far & (abs(total) < np.inf))
             off = off & ~far
+        else:
+            self._note_sum(name, total, ~((total > 0) & (total < np.inf)) & (total == total))
 
         total = self._xp.where((total > 0) & (total < np.inf), total, np.nan)
         with np.errstate(all="ignore"):
             return self._xp.where(off, array / total, array).astype(self.dtype)
 
-    def _note_sum(self, total, far) -> None:
+    def _note_sum(self, name: str, total, far) -> None:
+        """Notes the first point whose sum over the species is wrong."""
         total, far = (self._flat(values, False)[None, :] for values in (total, far))
         found = self.points.first(far)
 
         if found:
+            wanted = "a positive and finite sum: results are NaN there."
+            if name == "Y":
+                wanted = (
+                    f"1 within {ROUNDED:g}: results are NaN there; give amounts by name, {{species: mass}}, or divide "
+                    "by the sum."
+                )
             self.notes.append(
-                f"'Y' sums to {float(total[found]):.9g} over the species at {self.points.place(found[1])}, wanted 1 "
-                f"within {ROUNDED:g}: results are NaN there; give amounts by name, {{species: mass}}, or divide by the "
-                "sum."
+                f"'{name}' sums to {float(total[found]):.9g} over the species at {self.points.place(found[1])}, wanted "
+                f"{wanted}"
+            )
+
+    def _note_negative(self, name: str) -> None:
+        """Notes the first fraction that is more negative than rounding. Arrays that came from a device are not looked
+        at: the call would wait for them."""
+        array = self.inputs[name]
+        if self._device or not array.size or array.min() >= -ROUNDED:  # false for NaN
+            return
+
+        fractions = self._flat(array, True)
+        found = self.points.first(fractions < -ROUNDED)
+        if found:
+            species, point = found
+            self.notes.append(
+                f"'{name}' of {self.mixture.names[species]} is {float(fractions[found]):g} at "
+                f"{self.points.place(point)}, wanted 0 or more: the results there are those of no mixture."
             )
 
     def _flat(self, array, per: bool) -> np.ndarray:

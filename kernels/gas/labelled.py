@@ -2,7 +2,8 @@
 
 xarray: a DataArray has the points along its dimensions; of X and Y the dimension `species` has the species, by name
 where it has a coordinate. Back comes a Dataset with units. pandas: a Series, or a DataFrame with a column for each
-species, has a point in each row. Back comes a DataFrame; a quantity of each species has columns such as X_CH4.
+species, has a point in each row. Back comes a DataFrame; a quantity of each species has columns such as X_CH4. A Series
+of X, Y or another quantity of each species is one composition: its index has the species.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, refuse
+from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.values import refuse_unit
 from .registry import registry
 
@@ -46,12 +47,24 @@ def unit_of(name: str) -> str:
     return known.unit if known else UNITS.get(name, "1")
 
 
-def _by_name(mixture, name: str, names: list[str]) -> list[int]:
-    """Rows of the species of these names. Raises ArgumentError for a name that is unknown, or comes twice."""
+def _by_name(mixture, name: str, labels, where: str) -> list[int]:
+    """Rows of the species with these names. where: what has the names, for messages. Raises ArgumentError for a name
+    that is unknown, or comes twice."""
+    names = [str(label) for label in labels]
     for one in names:
-        refuse(one not in mixture.names, f"'{name}': no species {one!r} in this mixture.")
+        refuse(
+            one not in mixture.names,
+            f"'{name}': no species {one!r} in this mixture{closest(one, mixture.names)}; wanted its species' names in "
+            f"{where}.",
+        )
         refuse(names.count(one) > 1, f"'{name}': species {one!r} comes twice.")
     return [mixture.names.index(one) for one in names]
+
+
+def plain_composition(mixture, X):
+    """One composition X as `properties` takes it, without labels."""
+    labels = labels_of(mixture, {"X": X})
+    return labels.plain({"X": X})["X"] if labels else X
 
 
 class Grid:
@@ -88,9 +101,8 @@ class Grid:
         rows = self._spread(given, SPECIES)
         if SPECIES not in given.coords:
             return rows
-        there = [str(one) for one in given.coords[SPECIES].values]
         out = np.zeros((self.mixture.ns, *rows.shape[1:]))
-        out[_by_name(self.mixture, name, there)] = rows
+        out[_by_name(self.mixture, name, given.coords[SPECIES].values, f"the coordinate {SPECIES}")] = rows
         return out
 
     def _spread(self, given, *first):
@@ -118,37 +130,58 @@ class Grid:
 
 
 class Table:
-    """A point in each row of pandas' objects."""
+    """A point in each row of pandas' objects; a Series of a composition has a species in each row."""
 
     def __init__(self, mixture, arrays):
         self.mixture, self.pd = mixture, sys.modules["pandas"]
-        self.index: Any = None  # of the rows
+        self.index: Any = None  # of the points; None: only compositions have labels
         for name, given in arrays.items():
             for value in given.values() if type(given) is dict else (given,):
-                if not isinstance(value, (self.pd.Series, self.pd.DataFrame)):
+                if self._is_composition(name, given) or not isinstance(value, (self.pd.Series, self.pd.DataFrame)):
                     continue
                 if self.index is None:
                     self.index = value.index
                 refuse(not self.index.equals(value.index), f"'{name}': its index differs from that before it.")
+
+    def _is_composition(self, name: str, given) -> bool:
+        """Whether this is a Series with a number for each species."""
+        known = registry.quantities.get(name)
+        return isinstance(given, self.pd.Series) and known is not None and known.per == "ns"
 
     def plain(self, arrays) -> dict:
         """The same as NumPy arrays."""
         return {name: self._plain(name, given) for name, given in arrays.items()}
 
     def _plain(self, name: str, given):
+        if self._is_composition(name, given):
+            return self._composition(name, given)
         if type(given) is dict:
-            return {key: self._plain(name, value) for key, value in given.items()}
+            return {key: self._plain("", value) for key, value in given.items()}
         if isinstance(given, self.pd.Series):
             return given.to_numpy()
         if not isinstance(given, self.pd.DataFrame):
             return given
 
-        out = np.zeros((self.mixture.ns, len(self.index)))
-        out[_by_name(self.mixture, name, [str(one) for one in given.columns])] = given.to_numpy().T
+        out = np.zeros((self.mixture.ns, len(given.index)))
+        out[_by_name(self.mixture, name, given.columns, "the columns")] = given.to_numpy().T
+        return out
+
+    def _composition(self, name: str, given):
+        """Amounts by name of X and Y, an array (ns,) of another quantity; species that are not named have 0."""
+        rows = _by_name(self.mixture, name, given.index, "the index of a Series")
+        if name in ("X", "Y"):
+            return {self.mixture.names[row]: amount for row, amount in zip(rows, given.to_numpy())}
+
+        out = np.zeros(self.mixture.ns)
+        out[rows] = given.to_numpy()
         return out
 
     def dressed(self, out: Mapping[str, Any]):
-        """A DataFrame of results; attrs["units"] has the unit of each column."""
+        """A DataFrame of results; attrs["units"] has the unit of each column. As they came, where no point has a
+        label."""
+        if self.index is None:
+            return dict(out)
+
         columns: dict[str, np.ndarray] = {}
         units: dict[str, str] = {}
         for name, value in out.items():
@@ -165,5 +198,7 @@ class Table:
         return table
 
     def one(self, name: str, value):
-        """A Series of one result."""
+        """A Series of one result; as it came, where no point has a label."""
+        if self.index is None:
+            return value
         return self.pd.Series(value, index=self.index, name=name)

@@ -313,11 +313,12 @@ class Mixture:
 
         names: one string with blanks or commas, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v,
         w [m/s], or any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2":
-        array}, or a list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy
-        arrays give NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays; DataArrays of xarray give a
-        Dataset, Series and DataFrames of pandas a DataFrame (labelled.py). A masked array gives masked results: a point
-        is masked where any of its inputs is.
-        X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
+        array}, a Series of pandas by species, or a list of names for equal parts. Shapes after the species axis
+        broadcast against each other. NumPy arrays give NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy
+        arrays; DataArrays of xarray give a Dataset, Series and DataFrames of pandas a DataFrame (labelled.py). A masked
+        array gives masked results: a point is masked where any of its inputs is.
+        X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN and a
+        RuntimeWarning. A fraction of an array below -1e-3 gives a RuntimeWarning; the results are of it. Y as an array
         is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
         point and a RuntimeWarning. A mixture of one species needs neither.
         T: NaN and a RuntimeWarning outside 20 to 6000 K, or outside the species' polynomials where these reach
@@ -475,7 +476,7 @@ class Mixture:
 
         Returns an array of the shape of p and of X behind the species, which broadcast; NaN and a RuntimeWarning where
         there is no boundary (above the highest pressure of two phases). With FRAME_CHECK=1 it raises StateError.
-        For a pure species it is the boiling temperature.
+        Labels and masks come back. For a pure species it is the boiling temperature.
 
         Raises ArgumentError for a mixture without phases = 'equilibrium'.
         """
@@ -522,6 +523,10 @@ class Mixture:
                 f"kernel '{name}' reads {', '.join(record.reads)}"
                 f"{'; missing ' + missing if missing else ''}{'; it does not read ' + stray if stray else ''}.",
             )
+
+            labels = labels_of(self, arrays)
+            if labels:
+                return labels.dressed(call_kernel(self, name, labels.plain(arrays), backend, precision))
 
             return call_kernel(self, name, arrays, backend, precision)
 

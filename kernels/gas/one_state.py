@@ -1,8 +1,8 @@
 """`Mixture.properties` of one state from plain numbers, without what arrays need: a call bound once for its names.
 
 A call that this module does not take goes the way of arrays (arrays.py), with the same bits: arrays and lists, numbers
-of other types, other backends and precisions, check mode, a T that needs a warning, a Y that needs dividing, a
-state whose results are NaN.
+of other types, other backends and precisions, check mode, a T or a fraction that needs a warning, a Y that needs
+dividing, a state whose results are NaN.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ..engine.backend import get_backend
 from ..engine.registry import split
 from . import check
-from .arrays import COLDEST, HOTTEST, WHOLE, call, fractions
+from .arrays import COLDEST, HOTTEST, ROUNDED, WHOLE, call, fractions
 from .registry import registry
 from .species import NoSpecies
 
@@ -144,6 +144,8 @@ class BoundState:
             return False
 
         total = np.add.reduce(given)
+        if np.minimum.reduce(given) < -ROUNDED * total:
+            return False  # the call of arrays says which species
         if abs(total - 1) <= WHOLE:
             into[:] = given
         elif name == "X" and 0 < total < np.inf:

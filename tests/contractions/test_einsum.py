@@ -393,12 +393,110 @@ def test_functions_for_opt_einsum():
         (lambda: module.tensordot(a, b, ([0, 1], [0])), "2 axes of a, 1 of b"),
         (lambda: module.tensordot(a, b, ([3], [0])), "axis 3 of 3 dimensions"),
         (lambda: module.einsum("i->i", a[0, 0], order="B"), "order='B', wanted 'K', 'C', 'F' or 'A'"),
-        (lambda: module.einsum("i->i", a[0, 0], casting="unsafe"), "casting='unsafe', wanted 'safe'"),
-        (lambda: module.einsum("i,i", a[0, 0].astype("f4"), a[0, 0], casting="no"), "casting='no', wanted 'safe'"),
+        (lambda: module.tensordot(a, b, "a"), "axes='a', wanted a whole number, or lists"),
+        (lambda: module.tensordot(a, b, 1.0), "axes=1.0, wanted a whole number, or lists"),
+        (lambda: module.tensordot(a, b, ([0.0], [1])), "axis 0.0, wanted a whole number"),
+        (lambda: module.tensordot(a, b, ([0], [0], [0])), "wanted a whole number, or lists of axes of a and of b"),
+        (lambda: module.einsum("i->i", a[0, 0], casting="rough"), "casting='rough', wanted one of 'no'"),
+        (lambda: module.einsum("i->i", a[0, 0], ordr="C"), "unexpected keyword"),
         (lambda: module.einsum(), "wanted a string and its operands"),
     ):
-        with pytest.raises(ArgumentError, match=words):
+        with pytest.raises((ArgumentError, TypeError), match=words):
             wrong()
+
+
+CASTS = [
+    ("f8", "f8", {"out": "f4", "casting": "same_kind"}),
+    ("f8", "f8", {"out": "f4", "casting": "unsafe"}),
+    ("i4", "i4", {"out": "f4", "casting": "same_kind"}),
+    ("f8", "f4", {"dtype": "f4", "casting": "same_kind"}),
+    ("f8", "f8", {"dtype": "i4", "casting": "unsafe"}),
+    ("f8", "i8", {"dtype": "i4", "casting": "unsafe", "out": "i8"}),
+    ("c16", "f8", {"dtype": "c8", "casting": "same_kind", "order": "F"}),
+    ("f8", "f8", {"casting": "equiv"}),
+    ("f4", "f4", {"casting": "no"}),
+    # refused by NumPy, too
+    ("f8", "f8", {"dtype": "i4", "casting": "same_kind"}),
+    ("f8", "f8", {"dtype": "f4", "casting": "safe"}),
+    ("f8", "f4", {"casting": "equiv"}),
+    ("f8", "f8", {"out": "i4", "casting": "same_kind"}),
+]
+
+
+@pytest.mark.parametrize("lists", [False, True])
+@pytest.mark.parametrize("one, other, options", CASTS)
+def test_casting_is_numpys(one, other, options, lists):
+    """Operands become dtype, or the type of all and `out`, before they are multiplied. Whole numbers: exact."""
+    rng = np.random.default_rng(0)
+    a, b = whole(rng, (3, 4), one), whole(rng, (4, 5), other)
+    operands = (a, [0, 1], b, [1, 2], [2, 0]) if lists else ("ij,jk->ki", a, b)
+
+    def result(of):
+        given = options | ({"out": np.zeros((5, 3), options["out"])} if "out" in options else {})
+        made = of(*operands, **given)
+        assert "out" not in given or made is given["out"]
+        return made
+
+    try:
+        wanted = result(np.einsum)
+    except TypeError:
+        with pytest.raises(ArgumentError, match="does not become|wanted float64 or a type that holds it"):
+            result(einsum)
+        return
+
+    found = result(einsum)
+    assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+    assert options.get("order") != "F" or found.flags.f_contiguous
+
+
+@pytest.mark.parametrize("text", ["...ij,...jk->...ik", "ij,ij->ij", "ij,kj->ki"])
+def test_a_result_over_an_operand(text):
+    """As NumPy's einsum: computed apart, also where parts of the memory are the same, in another type or on views."""
+    rng = np.random.default_rng(0)
+    for dtype in ("f8", "f4", "c16", "i8"):
+        a = whole(rng, (4, 4), dtype)
+        wanted = np.einsum(text, a, a)
+
+        for _ in range(3):
+            itself = a.copy()
+            assert einsum(text, itself, itself, out=itself) is itself
+            assert np.array_equal(itself, wanted)
+
+            room = np.zeros((5, 4), dtype)
+            room[:4] = a
+            einsum(text, room[:4], room[:4], out=room[1:])
+            assert np.array_equal(room[1:], wanted)
+
+    turned = a.copy()
+    einsum("ij->ji", turned, out=turned)
+    assert np.array_equal(turned, a.T)
+    with pytest.raises(ArgumentError, match="index 'k': extent 5, wanted 4"):
+        einsum("ij,jk->ik", np.ones((4, 4)), np.ones((4, 4)), out=np.ones((4, 5)))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.complex64, np.complex128, np.int64])
+def test_numbers_of_numpys(kind):
+    """A number that came out of an array is an operand without indices."""
+    a, b = kind(3), kind(5)
+    rows = np.arange(4).astype(kind)
+    for operands in ((",->", a, b), (",i->i", a, rows), (",,i->", a, b, rows)):
+        found = einsum(*operands)
+        assert np.array_equal(found, np.einsum(*operands)) and found.dtype == np.dtype(kind)
+
+
+def test_a_text_of_bytes():
+    a = np.arange(6.0).reshape(2, 3)
+    for text in (b"ij->ji", b"ij,kj->ik"):
+        operands = (a,) * (text.count(b",") + 1)
+        assert np.array_equal(einsum(text, *operands), np.einsum(text, *operands))
+
+
+def test_an_option_with_a_wrong_name():
+    a = np.ones((3, 3))
+    with pytest.raises(ArgumentError, match="'ordr' is no option of contract, did you mean 'order'"):
+        contract("ij,jk->ik", a, a, ordr="C")
+    with pytest.raises(ArgumentError, match="array 'bakend' is not in the tensor expression.*did you mean 'backend'"):
+        contract("o[i k] = a[i j] b[j k]", a=a, b=a, bakend="cpu")
 
 
 def test_opt_einsum_calls_it():

@@ -149,6 +149,8 @@ def test_a_formula_means_all_species_that_have_it():
         ("CH4 C4H10", "species 'C4H10' may be any of NC4H10, IC4H10: name one of them"),
         ("C2H6O", "species 'C2H6O' may be any of C2H5OH, CH3OCH3"),
         ("CH4 CH4", "species 'CH4' is named more than once."),
+        ({"CH4"}, "a set has no order"),
+        (None, "species None: wanted a text or a list of names"),
         ("ch4 O2 methane", "species 'CH4' is named more than once, as 'ch4' and 'methane'"),
         ("", "no species named. The package has 80"),
         ([], "no species named"),

@@ -65,6 +65,72 @@ def test_pandas():
         mix.properties("rho", T=table["T"], p=table["p"].reset_index(drop=True), X="O2:1")
 
 
+def test_a_series_of_a_composition():
+    """A Series of X or Y has a species in each row, in any order, everywhere where a composition comes."""
+    pd = pytest.importorskip("pandas")
+    mix = mixture()
+    others = mix.names[2:]
+    X = pd.Series([2.0, 1.0, *(0.0 for _ in others)], index=["O2", "CH4", *others])
+    amounts = {"CH4": 1.0, "O2": 2.0}
+
+    for given in (X, X.iloc[:2]):
+        out = mix.properties("rho Y", T=300.0, p=1e5, X=given)
+        plain = mix.properties("rho Y", T=300.0, p=1e5, X=amounts)
+        assert all(np.array_equal(out[name], plain[name]) for name in plain)
+
+        # Points with labels: their index, not that of the species
+        T_points = pd.Series(T, index=list("abcd"))
+        table = mix.properties("rho", T=T_points, p=1e5, X=given)
+        assert list(table.index) == list("abcd")
+        assert np.array_equal(table["rho"], mix.properties("rho", T=T, p=1e5, X=amounts)["rho"])
+
+        burnt = mix.equilibrate("HP", T=300.0, p=1e5, X=given)
+        assert np.array_equal(burnt["T"], mix.equilibrate("HP", T=300.0, p=1e5, X=amounts)["T"])
+
+    fuel = pd.Series([2.0, 1.0], index=["CO", "CH4"])
+    assert np.array_equal(mix.mixture_of(fuel, "O2:1"), mix.mixture_of({"CH4": 1.0, "CO": 2.0}, "O2:1"))
+
+    # Another quantity of each species, and kernels by themselves
+    Y = pd.Series([0.8, 0.2], index=["O2", "CH4"])
+    plain = np.array([0.2, 0.8, 0, 0, 0, 0, 0])
+    molar_mass = mix.kernel("molar_mass")
+    assert np.array_equal(molar_mass(Y=Y)["W"], molar_mass(Y={"CH4": 0.2, "O2": 0.8})["W"])
+    assert np.array_equal(molar_mass(Y=pd.DataFrame([Y, Y]))["W"], molar_mass(Y=plain[:, None] * [1, 1])["W"])
+    flow = dict(rhou=0.0, rhov=0.0, rhow=0.0, rhoE=1e5)
+    found = mix.properties("T", rhoY=Y * 3.0, **flow)["T"]
+    assert np.array_equal(found, mix.properties("T", rhoY=plain * 3.0, **flow)["T"])
+
+    for wrong, text in (
+        (pd.Series([0.2, 0.8]), "'Y': no species '0' in this mixture; wanted its species' names in the index"),
+        (pd.Series([0.2, 0.8], index=["O2", "CH5"]), "no species 'CH5' in this mixture, did you mean 'CH4'"),
+        (pd.Series([0.2, 0.8], index=["CH4", "CH4"]), "species 'CH4' comes twice"),
+        (pd.DataFrame({"CH4": [0.2], 5: [0.8]}), "no species '5' in this mixture; wanted its species' names in the c"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            mix.properties("rho", T=300.0, p=1e5, Y=wrong)
+
+
+def test_boundaries_of_two_phases():
+    """Labels and masks of T, p and X as in `properties`: species by name, results with the labels."""
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    mix = Mixture.from_names("CH4 N2", phases="equilibrium", equation="pr")
+    plain = mix.bubble_p(np.array([100.0, 110.0]), [0.9, 0.1])
+    X = pd.Series([0.1, 0.9], index=["N2", "CH4"])
+
+    assert np.array_equal(mix.bubble_p(100.0, X), plain[0])
+    table = mix.bubble_p(pd.Series([100.0, 110.0], index=["a", "b"]), X)
+    assert list(table.index) == ["a", "b"] and np.array_equal(table, plain)
+    frame = pd.DataFrame({"N2": [0.1, 0.1], "CH4": [0.9, 0.9]}, index=["a", "b"])
+    assert np.array_equal(mix.bubble_p(pd.Series([100.0, 110.0], index=["a", "b"]), frame), plain)
+
+    grid = xr.DataArray([[0.1, 0.9]], dims=("x", "species"), coords={"species": ["N2", "CH4"]})
+    found = mix.bubble_p(xr.DataArray([100.0, 110.0], dims="t"), grid)
+    assert found.dims == ("t", "x") and found.attrs["units"] == "Pa" and np.array_equal(found[:, 0], plain)
+
+    assert mix.critical_point(X) == mix.critical_point([0.9, 0.1])
+    assert np.array_equal(mix.envelope(X, points=3)["p_high"], mix.envelope([0.9, 0.1], points=3)["p_high"])
+
+
 def test_neither_is_imported_unasked():
     code = (
         "import sys; from kernels import Mixture; "

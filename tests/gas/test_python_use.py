@@ -226,8 +226,55 @@ def test_moles_as_an_array_are_divided_by_their_sum(mix):
     near = wanted["X"] * (1 + 1e-8)
     assert np.array_equal(mix.properties("X", X=near)["X"], near)
 
-    nothing = mix.properties("rho", T=T, p=p, X=np.zeros(mix.ns))["rho"]
-    assert np.isnan(nothing) and np.isnan(mix.properties("rho", T=T, p=p, X=-moles[:, 0])["rho"])
+    for wrong, total in ((np.zeros(mix.ns), "0"), (-moles[:, 0], "-3"), (moles[:, 0] / 0.0, "inf")):
+        wrong = np.where(np.isnan(wrong), 0.0, wrong)
+        with pytest.warns(RuntimeWarning, match=f"'X' sums to {total} over the species.*, wanted a positive"):
+            assert np.isnan(mix.properties("rho", T=T, p=p, X=wrong)["rho"])
+
+
+@pytest.mark.parametrize("name", ["X", "Y"])
+def test_negative_fractions_are_told(mix, name):
+    """They are computed with as they are; what advection leaves, up to 1e-3, needs no warning, nor what is masked."""
+    parts = np.zeros((mix.ns, 3))
+    parts[0], parts[1] = (0.2, 1.2, 1.0005), (0.8, -0.2, -0.0005)
+    with pytest.warns(RuntimeWarning, match=rf"'{name}' of O2 is -0.2 at point \[1\], wanted 0 or more"):
+        many = mix.properties("rho", T=T, p=p, **{name: parts})["rho"]
+    with pytest.warns(RuntimeWarning, match=f"'{name}' of O2 is -0.2 at the point, wanted 0 or more"):
+        one = mix.properties("rho", T=T, p=p, **{name: parts[:, 1]})["rho"]
+    assert one == many[1]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mix.properties("rho", T=T, p=p, **{name: parts[:, [0, 2]]})
+        mix.properties("rho", T=T, p=p, **{name: parts[:, 2]})
+        mix.properties("rho", T=np.ma.array([T, T, T], mask=[False, True, False]), p=p, **{name: parts})
+
+
+def test_a_text_with_blanks(mix):
+    """Cantera's texts may have blanks between species."""
+    wanted = mix.properties("X", X={"CH4": 1, "O2": 2})["X"]
+    for text in ("CH4:1 O2:2", "CH4: 1 O2: 2", "CH4:1\nO2:2\n", "CH4=1 ; O2=2", "CH4:1 , O2:2"):
+        assert np.array_equal(mix.properties("X", X=text)["X"], wanted)
+    with pytest.raises(ArgumentError, match="no species 'CH4 1' in this mixture"):
+        mix.properties("X", X="CH4 1, O2 2")
+
+
+def test_masks_of_boundaries_and_delays():
+    """A masked point is masked in the result, needs no number, and is nothing to warn of."""
+    mixed = Mixture.from_names("CH4 N2", phases="equilibrium", equation="pr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cold = np.ma.array([100.0, np.nan, 900.0], mask=[False, True, True])
+        found = mixed.bubble_p(cold, [0.9, 0.1])
+        parts = np.ma.array([[0.9, np.nan], [0.1, 0.5]], mask=[[False, True], [False, False]])
+        others = mixed.bubble_p(100.0, parts)
+    assert found.mask.tolist() == [False, True, True] and found[0] == mixed.bubble_p(100.0, [0.9, 0.1])
+    assert others.mask.tolist() == [False, True] and others[0] == found[0]
+
+    burning = Mixture.from_yaml("examples/mechanisms/h2_o2.yaml", "ideal", equation="ideal", takahashi="off")
+    state = dict(p=1e6, X="H2:2, O2:1")
+    found = burning.ignition_delay(T=np.ma.array([1500.0, np.nan], mask=[False, True]), **state)
+    assert found.mask.tolist() == [False, True] and found[0] == burning.ignition_delay(T=1500.0, **state)
 
 
 def test_mass_fractions_that_are_off(mix, Y):

@@ -128,6 +128,8 @@ REFUSED = {
     "arrow": (PLAIN.replace("<=>", "<->"), "wanted one of <=>, =, => between blanks"),
     "coefficient": (PLAIN.replace("H + O2", "-1 H + O2"), "got '-1 H' in the equation"),
     "no rate": ("- equation: H + O2 <=> O + OH\n", "rate-constant is missing"),
+    "no A": (PLAIN.replace("A: 1e10, ", ""), "rate-constant: A is missing, wanted a number in"),
+    "no Ea": (PLAIN.replace(", Ea: 1000", ""), "rate-constant: Ea is missing, wanted an activation energy"),
     "A below 0": (PLAIN.replace("1e10", "-1e10"), "A is -10000000000.0, wanted `negative-A: true`"),
     "unit of A": (PLAIN.replace("1e10", "1e10 cm/s"), "A: got '1e10 cm/s', wanted a unit of the kind"),
     "unit of Ea": (PLAIN.replace("1000", "10 Pa"), "Ea: unit 'Pa', wanted one such as J/mol, K or eV"),
@@ -136,6 +138,8 @@ REFUSED = {
         r"an elementary reaction has no \(\+M\)"),
     "one side": (FALLOFF.replace("HO2 (+M)", "HO2"), r"\(\+M\) stands on one side only"),
     "two forms": (FALLOFF + "  Troe: {A: 1, T3: 1, T1: 1}\n  Tsang: {A: 1, B: 0}\n", "has Troe and Tsang"),
+    "SRI's D": (FALLOFF + "  SRI: {A: 1, B: 700, C: 1200, D: 56}\n", "SRI: has one of D and E, wanted both"),
+    "SRI's E": (FALLOFF + "  SRI: {A: 1, B: 700, C: 1200, E: 0.7}\n", "SRI: has one of D and E, wanted both"),
     "Tsang's B": (FALLOFF + "  Tsang: {A: 1}\n", "Tsang: B is missing"),
     "signs": (FALLOFF.replace("1e20", "-1e20") + "  negative-A: true\n", "have different signs"),
     "M alone": (PLAIN.replace("H + O2", "H + O2 + M"), "wanted one M on each side"),
@@ -166,7 +170,7 @@ def test_refused_by_file_reaction_and_reason(tmp_path, what):
     for _ in range(2):
         with pytest.raises(MixtureError, match=message) as caught:
             mix.species.mechanism  # noqa: B018
-        assert str(tmp_path / "own.yaml") in str(caught.value)
+        assert str(caught.value).count(str(tmp_path / "own.yaml")) == 1  # where, once
 
     assert mix.constant("W") is not None
 

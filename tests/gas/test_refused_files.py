@@ -193,7 +193,7 @@ def test_hostile_file(case, tmp_path):
     with pytest.raises(MixtureError, match=message) as caught:
         read(tmp_path, data)
     assert caught.type is MixtureError and caught.value.status == 3
-    assert ("no.yaml" if case == "no such file" else "mix.yaml") in str(caught.value)
+    assert str(caught.value).count("no.yaml" if case == "no such file" else "mix.yaml") == 1  # where, once
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,15 @@ def without(tmp_path, species, keys=None):
     return path
 
 
+@pytest.mark.parametrize("command", [["examples"], ["build", "--folder"]])
+def test_a_folder_that_cannot_be_made(command, tmp_path, capsys):
+    """One line with the place, no traceback."""
+    (tmp_path / "file").touch()
+    assert cli.main([*command, str(tmp_path / "file/folder")]) == 1
+    told = capsys.readouterr().err
+    assert f"python -m frame {command[0]}: {tmp_path / 'file'}" in told and told.count("\n") == 1
+
+
 def test_report(capsys):
     assert cli.main(["info", "--mixture", str(CH4_O2), "--chung", "published", "--alpha", "published"]) == 0
 

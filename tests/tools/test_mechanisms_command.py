@@ -127,6 +127,11 @@ def test_the_converter_s_errors_are_passed_on(tmp_path, capsys):
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
+def test_a_folder_without_files(tmp_path, capsys):
+    assert cli.main(["mechanisms", str(tmp_path)]) == 1
+    assert f"no Cantera file in {tmp_path}" in capsys.readouterr().out
+
+
 def test_what_is_refused(tmp_path, capsys, monkeypatch):
     for arguments, words in (
         (["--thermo", "x"], "--thermo belongs to --convert"),
@@ -134,6 +139,7 @@ def test_what_is_refused(tmp_path, capsys, monkeypatch):
         ([str(tmp_path / "none")], "no such folder or file"),
         ([str(tmp_path), "--convert", "x"], "two things"),
         (["--convert", str(tmp_path / "none.inp")], "none.inp: no such file"),
+        (["--convert", str(ROOT / "README.md")], "README.md: has no section SPECIES; wanted CHEMKIN chemistry"),
     ):
         assert cli.main(["mechanisms", *arguments]) == 1
         assert words in capsys.readouterr().err, arguments

@@ -10,6 +10,7 @@ from ...engine.backend.base import on_device
 from ...engine.errors import ArgumentError, closest, refuse
 from ...engine.values import real_array
 from ..arrays import call, fractions
+from ..labelled import plain_composition
 
 # What stays constant: its names, and whether T is one of them
 HELD = {
@@ -111,7 +112,7 @@ def mixture_of(mixture, fuel, oxidizer, phi, basis: str) -> np.ndarray:
 def _moles(mixture, name, given, basis) -> np.ndarray:
     """Mole fractions (ns,) of a composition: a species' name, text, dict or array; amounts of moles or of mass."""
     try:
-        amounts = real_array(name, fractions("X", given, mixture.names))
+        amounts = real_array(name, fractions("X", plain_composition(mixture, given), mixture.names))
     except ArgumentError as error:
         raise ArgumentError(str(error).replace("'X'", f"'{name}'")) from None
     good = amounts.shape == (mixture.ns,) and np.isfinite(amounts).all() and (amounts >= 0).all() and amounts.sum() > 0

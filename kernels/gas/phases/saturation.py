@@ -16,6 +16,7 @@ from ...engine.errors import ArgumentError, StateError, refuse
 from ...engine.values import real_array
 from .. import check
 from ..arrays import fractions
+from ..labelled import labels_of, plain_composition
 
 SCAN = 240  # states at which a line is looked at before the bisection
 DENSE_SCAN = 40  # states more at higher pressures, where a light gas dissolves in a heavy liquid
@@ -48,8 +49,8 @@ def compositions(mixture, X) -> np.ndarray:
 
 
 def composition(mixture, X) -> np.ndarray:
-    """Mole fractions (ns,) of one composition; as `compositions`."""
-    X = compositions(mixture, X)
+    """Mole fractions (ns,) of one composition, also with labels; as `compositions`."""
+    X = compositions(mixture, plain_composition(mixture, X))
     refuse(X.ndim > 1, f"X has shape {X.shape}; wanted one composition, {mixture.ns} amounts of moles.")
     return X
 
@@ -177,20 +178,49 @@ ENDS = {
 }
 
 
-def reported(name: str, mixture, given, X) -> np.ndarray:
-    """BOUNDARIES[name] for a user: a RuntimeWarning with the number of points without a boundary, the first and its
-    inputs; in check mode a StateError."""
-    found = BOUNDARIES[name](mixture, given, X)
+def reported(name: str, mixture, given, X):
+    """BOUNDARIES[name] for a user, with the labels and the mask of his arrays: a RuntimeWarning with the number of
+    points without a boundary, the first and its inputs; in check mode a StateError."""
     of = "p" if name.endswith("T") else "T"
+    arrays = {of: given, "X": X}
+    labels = labels_of(mixture, arrays)
+    if labels:
+        arrays = labels.plain(arrays)
+
+    # Points that are masked are others' work
+    given, X, hidden = _without_mask(of, arrays[of], fractions("X", arrays["X"], mixture.names))
+    found = BOUNDARIES[name](mixture, given, X)
+    if hidden is not None:
+        found = np.ma.array(found, mask=np.broadcast_to(hidden, found.shape))
+
     values = np.broadcast_to(real_array(of, given), found.shape).reshape(1, -1)
-    there, points = np.isnan(found).reshape(1, -1), check.Points(found.shape)
+    there, points = np.isnan(np.ma.filled(found, 0.0)).reshape(1, -1), check.Points(found.shape)
     notes = check.without_boundary(name, ENDS[name[-1]], there, points, {of: values})
 
     if notes and check.is_on():
         raise StateError(f"check: {notes[0]}")
     for note in notes:
         warnings.warn(note, RuntimeWarning, stacklevel=3)
-    return found
+    return labels.one(name[-1], found) if labels else found
+
+
+def _without_mask(of: str, given, X):
+    """(T or p, X, mask of the points) of masked arrays, with another point's numbers where a point is masked; mask:
+    None where no masked array came."""
+    masked = [array for array in (given, X) if isinstance(array, np.ma.MaskedArray)]
+    if not masked:
+        return given, X, None
+
+    given = np.ma.asarray(given)
+    hidden = np.ma.getmaskarray(given)
+    if isinstance(X, np.ma.MaskedArray):
+        shape = _common_shape(of, given.shape, X.shape)
+        hidden = np.broadcast_to(hidden, shape) | np.ma.getmaskarray(X).any(axis=0)
+        X = np.ma.filled(X, 1.0)
+    refuse(hidden.all(), f"'{of}', 'X': all points are masked.")
+
+    values = np.broadcast_to(given.data, hidden.shape)
+    return np.where(hidden, values[~hidden][0], values), X, hidden
 
 
 def envelope(mixture, X, points: int = 100) -> dict:

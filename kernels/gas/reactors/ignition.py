@@ -59,6 +59,7 @@ def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
     # All points in a row
     first = call(mixture, ["T", "p", "Y"], state, **how)
     shape = np.broadcast_shapes(*(np.shape(first[name][0] if name == "Y" else first[name]) for name in first))
+    hidden = _hidden(first["T"], shape)
     T, p = (np.broadcast_to(first[name], shape).reshape(-1) for name in ("T", "p"))
     missing = (1,) * (len(shape) - (first["Y"].ndim - 1))
     Y = first["Y"].reshape(mixture.ns, *missing, *first["Y"].shape[1:])
@@ -85,7 +86,15 @@ def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
             break
         around = march(around.begin, [width / PARTS] * PARTS, after, reached)[0]
 
-    return np.where(ignites, around.delay, np.nan).reshape(shape)
+    delay = np.where(ignites, around.delay, np.nan).reshape(shape)
+    return np.ma.array(delay, mask=hidden) if hidden is not None else delay
+
+
+def _hidden(T, shape):
+    """The mask of the points, which `call` gives to all its arrays; None where no masked array came."""
+    if not isinstance(T, np.ma.MaskedArray):
+        return None
+    return np.broadcast_to(np.ma.getmaskarray(T), shape)
 
 
 def march(points: Reactors, steps: list, after, reached) -> tuple[Around, Reactors]:

@@ -46,22 +46,24 @@ def _atoms_of() -> dict[str, tuple]:
 
 def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     """The package's names of the species, from a list or from one string with blanks or commas, written as
-    `meant` reads them. Raises ArgumentError for no name, for a species that comes twice, for a name that the
+    `meant` reads them. Raises ArgumentError for no name, for a set, for a species that comes twice, for a name that the
     package does not have, with the nearest that it has, and for a name of several species."""
+    listed = isinstance(names, Iterable) and not isinstance(names, (set, frozenset))
+    refuse(not listed, f"species {names!r}: wanted a text or a list of names; a set has no order.", ArgumentError)
     given = split(names)
     some = ", ".join(known()[:SHOWN])
-    listed = (
+    known_ones = (
         f"The package has {len(known())} species: {some}, ... (Mixture.known_names()); Mixture.from_yaml reads others "
         "from a file, SpeciesData.from_arrays takes their numbers"
     )
-    refuse(not given, f"no species named. {listed}.", ArgumentError)
+    refuse(not given, f"no species named. {known_ones}.", ArgumentError)
 
     found: dict[str, str] = {}
     for name in given:
         species = meant(name)
         said = f"species {name!r} may be any of {', '.join(species)}: name one of them."
         refuse(len(species) > 1, said, ArgumentError)
-        refuse(not species, f"no species {name!r} in the package{closest(name, known())}. {listed}.", ArgumentError)
+        refuse(not species, f"no species {name!r} in the package{closest(name, known())}. {known_ones}.", ArgumentError)
 
         own = species[0]
         also = f", as {found[own]!r} and {name!r}" if own in found and found[own] != name else ""

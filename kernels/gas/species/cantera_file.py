@@ -84,8 +84,9 @@ class Node:
         default: the value if the key is absent."""
         if not self.has(key) and default is not None:
             return default
+        value = self.need(key, f"a number in {unit}")
         try:
-            return self.units.convert(self.need(key, f"a number in {unit}"), unit)
+            return self.units.convert(value, unit)
         except ValueError as error:
             self.fail(f"{key}: {error}.")
 
@@ -213,8 +214,8 @@ def _searched():
     return "; Cantera is not installed, in whose data folder it would be looked for too"
 
 
-# The first statement of a CHEMKIN mechanism, behind comments
-CHEMKIN = re.compile(r"\A(?:\s*(?:![^\n]*)?\n)*\s*(?:ELEM|SPEC|THERM|REAC)", re.IGNORECASE)
+# The first statement of a CHEMKIN mechanism, behind comments; a colon behind the word is YAML's
+CHEMKIN = re.compile(r"\A(?:\s*(?:![^\n]*)?\n)*\s*(?:ELEM|SPEC|THERM|REAC)\w*(?=[\s/!]|\Z)(?!\s*:)", re.IGNORECASE)
 
 
 def _chemkin(text, path) -> str:

@@ -30,8 +30,9 @@ def yes(node, key) -> bool:
 
 def _energy(node, key):
     """Activation energy over R [K]."""
+    value = node.need(key, "an activation energy")
     try:
-        return node.units.energy_over_R(node.need(key, "an activation energy"))
+        return node.units.energy_over_R(value)
     except ValueError as error:
         node.fail(f"{key}: {error}.")
 
@@ -103,6 +104,7 @@ def blended(node, order) -> Falloff:
     numbers = [block.number(key, _unit(forms[0], key)) for key in needed]
     numbers += [block.number(key, _unit(forms[0], key), default=value) for key, value in optional.items()]
     if forms[0] == "SRI":
+        block.refuse(block.has("D") != block.has("E"), "has one of D and E, wanted both or neither.")
         block.refuse(numbers[2] < 0 or numbers[3] < 0, "C and D: wanted no negative number.")
     return Falloff(low, high, forms[0], tuple(numbers), activated)
 

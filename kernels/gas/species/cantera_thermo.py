@@ -39,8 +39,9 @@ def _ranges(node: Node, model: str) -> list[float]:
     """The ends of the ranges [K]."""
     most = MOST_RANGES[model] + 1
     wanted = "2 or 3 temperatures in K" if most == 3 else "2 or more temperatures in K"
+    ends = node.items("temperature-ranges", wanted, 2, most)
     try:
-        return [node.units.convert(T, "K") for T in node.items("temperature-ranges", wanted, 2, most)]
+        return [node.units.convert(T, "K") for T in ends]
     except ValueError as error:
         node.fail(f"temperature-ranges: {error}.")
         raise

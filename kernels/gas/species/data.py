@@ -265,6 +265,9 @@ class SpeciesData(_Arrays):
         """The same data for some of the species, in the order given. T_fit is derived again unless it had been given.
         MixtureError for an unknown name. shown: other names for them; then a species may be taken several times, and
         reactions, which are of the names before, stay behind."""
+        refuse(
+            isinstance(names, (set, frozenset)), f"species {names!r}: a set has no order; wanted a list.", MixtureError
+        )
         pick, called = [self.index(name) for name in names], tuple(shown or names)
         Checks(called, "species data").check_names()
 
