@@ -63,7 +63,9 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
         next = select(next >= low && next <= high, next, R(0.5 * (low + high)));
         const R moved = fabs(next - b);
         b = select(open, next, b);
-        open = open && moved > 1e-14 * fabs(b) && fabs(f) > 1e-15 * terms;
+        // The step after one of e b is of e^2 b at most, where b is in (0, 1/2]: |k b/(1 + b k)| < 1 there
+        const R enough = select(b > 0.0 && b < 0.6, R(1e-8), R(1e-14));
+        open = open && moved > enough * fabs(b) && fabs(f) > 1e-15 * terms;
         if (everywhere(!open)) break;
     }
 

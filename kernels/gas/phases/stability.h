@@ -189,7 +189,9 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     const auto near = size < 1.0 && way.count > (aim == Aim::FOLLOW ? -1.0 : 1.5);
     const auto want = way.open && (near || (way.count > PLAIN && size < SWINGS));
     if (any_of(want)) trial_step(m, feed.at, f, S, inv_sum, r, want, near, change);
-    FOR_SPECIES (k, NS) trial.ln_W[k] = select(way.open, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
+    // An earlier trial ends with a substitution: what is kept is nearer than what was found to be near enough
+    const auto moves = aim == Aim::FOLLOW ? at_work : way.open;
+    FOR_SPECIES (k, NS) trial.ln_W[k] = select(moves, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
 
     // Of a stationary point tm is 1 less the sum of its amounts
     const auto first = way.open && way.hope > 0.0 && way.count < 0.5;
