@@ -219,9 +219,8 @@ def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):  # noqa: F811
         wide = {q for q, value in plan.values.items() if value.dtype == np.float64}
 
         assert plan.how.pairs == "units"
-        assert wide == (
-            {"chung_pair", "friction_tiles"} if name == "viscous" else {"one_minus_kij"} if kij == "dense" else set()
-        )
+        of_thermal = {"one_minus_kij", "kij_upper"} if kij == "dense" else set()
+        assert wide == ({"chung_pair", "friction_tiles"} if name == "viscous" else of_thermal)
 
         double = mix.properties(c.outputs, backend="cpu", **state)
         single = mix.properties(c.outputs, backend=be, precision="single", **state)

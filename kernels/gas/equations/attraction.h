@@ -2,16 +2,18 @@
 #pragma once
 #include "gas/thermal/pairs.h"
 
-// f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
-// offset), n = factor + slope T, times an amount. m is 8 or 2. A record's text may call it.
+// A species' f = k n, k = amount r^m, r = 1/(T + offset), n = factor + slope T, of an amount. Its derivatives in T are
+//   f' = k (a_0 + a_1 r),  f'' = k r (b_0 + b_1 r).
+// m is 8 or 2. A record's text calls it: what it takes is declared behind the text, so that `m` must be an argument.
 template <class M, class R, class N>
-POINT_FN void rational_alpha(const M &, const R T, const R r, const R amount, const N power, const N scale,
-                             const N factor, const N slope, R &root, R &root_T, R &root_TT) {
-    const R u = square(scale * r), n = factor + slope * T, n_r = n * r, steep = slope - power * n_r;
-    const R k = amount * either(roughly_less(N(4.0), power), square(square(u)), u);
-    root = k * n;
-    root_T = k * steep;
-    root_TT = power * (k * r) * ((n_r - slope) - steep); // m k r ((m + 1) n r - 2 slope)
+POINT_FN void rational_root(const M &, const R T, const R amount, R &root, R &root_T, R &root_TT, const N power,
+                            const N offset, const N factor, const N slope, const N a_0, const N a_1, const N b_0,
+                            const N b_1) {
+    const R r = 1.0 / (T + offset), r2 = square(r);
+    const R k = amount * either(roughly_less(N(4.0), power), square(square(r2)), r2);
+    root = k * (factor + slope * T);
+    root_T = k * (a_0 + a_1 * r);
+    root_TT = (k * r) * (b_0 + b_1 * r);
 }
 
 #ifdef VECTORS_ALONE

@@ -197,7 +197,7 @@ def cubic(species, options) -> Constants:
         result.values["root_ac_mass"] = root_ac / species.W
 
     if not record.soave:
-        rows = [root_ac / species.W]
+        rows = [root_ac / species.W * record.alpha.gain(species)]
         for of_species in record.alpha.constants.values():
             rows.append(of_species(species))
         result.values["alpha_numbers"] = np.stack(rows)

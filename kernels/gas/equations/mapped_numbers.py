@@ -299,6 +299,40 @@ def is_regular(c, g, m) -> bool:
 
 # ---- Record and constants
 
+
+def _offset(species) -> np.ndarray:
+    return mapped_numbers(species).c * mapped_numbers(species).Tc
+
+
+def _slope(species) -> np.ndarray:
+    return mapped_numbers(species).g / mapped_numbers(species).Tc
+
+
+def _rest(species) -> np.ndarray:
+    """d of n r = slope + d r, with n = factor + slope T and r = 1/(T + offset)."""
+    return 1 - mapped_numbers(species).g - _slope(species) * _offset(species)
+
+
+def _power(species) -> np.ndarray:
+    return mapped_numbers(species).m
+
+
+# sqrt(alpha) = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, as r^m n with its derivatives: rational_root of attraction.h
+RATIONAL = General(
+    gain=lambda species: ((1 + mapped_numbers(species).c) * mapped_numbers(species).Tc) ** _power(species),
+    constants={
+        "power": _power,
+        "offset": _offset,
+        "factor": lambda species: 1 - mapped_numbers(species).g,
+        "slope": _slope,
+        "a_0": lambda species: (1 - _power(species)) * _slope(species),
+        "a_1": lambda species: -_power(species) * _rest(species),
+        "b_0": lambda species: _power(species) * (_power(species) - 1) * _slope(species),
+        "b_1": lambda species: _power(species) * (_power(species) + 1) * _rest(species),
+    },
+    text="rational_root(m, T, R(1.0), root, root_T, root_TT, power, offset, factor, slope, a_0, a_1, b_0, b_1);",
+)
+
 add(
     Cubic(
         name="mapped",
@@ -307,17 +341,7 @@ add(
         omega_a=rkpr_omega_a,
         omega_b=rkpr_omega_b,
         Z_c=rkpr_own_Z_c,
-        alpha=General(  # ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc: scale = (1 + c) Tc, offset = c Tc
-            constants={
-                "power": lambda species: mapped_numbers(species).m,
-                "scale": lambda species: (1 + mapped_numbers(species).c) * mapped_numbers(species).Tc,
-                "offset": lambda species: mapped_numbers(species).c * mapped_numbers(species).Tc,
-                "factor": lambda species: 1 - mapped_numbers(species).g,
-                "slope": lambda species: mapped_numbers(species).g / mapped_numbers(species).Tc,
-            },
-            text="""rational_alpha(m, T, R(1.0 / (T + offset)), R(1.0), power, scale, factor, slope, root, root_T,
-               root_TT);""",
-        ),
+        alpha=RATIONAL,
         translation=VolumeMap(of_species=mapped_numbers),
         needs=CRITICAL,
         formula=r"\sqrt{\alpha} = \left(\frac{1 + c}{T/T_c + c}\right)^m (1 + g\,(T/T_c - 1)); "

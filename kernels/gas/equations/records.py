@@ -80,7 +80,8 @@ class General:
     """Any other alpha > 0. Sums need sqrt(a_i) with its derivatives; T of (p, rho) takes Newton's method."""
 
     constants: dict[str, Callable[[SpeciesData], np.ndarray]]  # name in `text` -> function that returns (ns,)
-    text: str  # C++: sets root, root_T [1/K], root_TT [1/K2], sqrt(alpha) and its derivatives, from T
+    text: str  # C++: sets root, root_T [1/K], root_TT [1/K2], sqrt(alpha)/gain and its derivatives, from T
+    gain: Callable[[SpeciesData], np.ndarray] = lambda species: np.ones(species.ns)  # (ns,), above 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
