@@ -317,7 +317,7 @@ def _power(species) -> np.ndarray:
     return mapped_numbers(species).m
 
 
-# sqrt(alpha) = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, as r^m n with its derivatives: rational_root of attraction.h
+# sqrt(alpha) = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, as gain r^m n: rational_root of attraction.h
 RATIONAL = General(
     gain=lambda species: ((1 + mapped_numbers(species).c) * mapped_numbers(species).Tc) ** _power(species),
     constants={
