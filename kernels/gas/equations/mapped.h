@@ -61,8 +61,7 @@ POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &ma
 template <class M, class R, class S>
 POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const S s, R &y, R &z, R &w) {
     const auto number = [&](const int row) INLINED { return of_species(&m.alpha_numbers[row * M::NS], s); };
-    rational_root(m, T, R(Y_s * number(0)), y, z, w, number(1), number(2), number(3), number(4), number(5), number(6),
-                  number(7), number(8));
+    rational_root(m, T, R(Y_s * number(0)), y, z, w, number(1), number(2), number(3), number(4), number(5), number(6));
 }
 
 // a, a', a'' and the map with k_ij = 0: a single sweep. Here and below a'' may be Absent.

@@ -325,12 +325,10 @@ RATIONAL = General(
         "offset": _offset,
         "factor": lambda species: 1 - mapped_numbers(species).g,
         "slope": _slope,
-        "a_0": lambda species: (1 - _power(species)) * _slope(species),
-        "a_1": lambda species: -_power(species) * _rest(species),
-        "b_0": lambda species: _power(species) * (_power(species) - 1) * _slope(species),
-        "b_1": lambda species: _power(species) * (_power(species) + 1) * _rest(species),
+        "level": lambda species: (1 - _power(species)) * _slope(species),
+        "steep": lambda species: -_power(species) * _rest(species),
     },
-    text="rational_root(m, T, R(1.0), root, root_T, root_TT, power, offset, factor, slope, a_0, a_1, b_0, b_1);",
+    text="rational_root(m, T, R(1.0), root, root_T, root_TT, power, offset, factor, slope, level, steep);",
 )
 
 add(
