@@ -21,3 +21,11 @@ template <class M, class I, class J> POINT_FN void tiled(const M &m, const I i, 
 }
 // a transposition
 template <class M, class I, class J> POINT_FN void across(const M &m, const I i, const J j) { m.A(i, j) = m.B(i, j); }
+// the same in tiles of 32 x 8, 2^shift of them one below the other, then the next ones along a row: pieces of columns
+// that are written at about the same time are longer
+template <class M, class T> POINT_FN void in_strips(const M &m, const T t) {
+    const unsigned tile = unsigned(t / 256), k = unsigned(t % 256), high = unsigned(m.shift);
+    const unsigned row = unsigned((m.J + 7) / 8) << high, strip = tile / row, rest = tile - strip * row;
+    const long i = (long(strip << high) + (rest & ((1u << high) - 1))) * 32 + k / 8, j = long(rest >> high) * 8 + k % 8;
+    if (i < m.I && j < m.J) m.A(i, j) = m.B(i, j);
+}

@@ -40,6 +40,9 @@ ATOMICS = {(body, kind): declared(body, kind) for body in ("in_turns", "joined")
 THIRDS = {body: declared(body, "real64") for body in ("third_in_turns", "third_joined")}
 SCATTERED = {kind: declared("scattered", kind, ":scatter") for kind in TYPES}
 TILED = team_kernel("tiled", MDRange("I J", tile=(8, 8)), header=HEADER, arrays="A(I,J) seen(I,J)", writes="A seen")
+STRIPS = team_kernel(
+    "in_strips", Range("n", block=256), header=HEADER, arrays="A(I,J) B(I,J):left", writes="A", numbers="n shift"
+)
 ACROSS = team_kernel("across", MDRange("I J"), header=HEADER, arrays="A(I,J) B(I,J):left", writes="A")
 
 
@@ -139,6 +142,10 @@ def print_tiles(be, shape, rounds: int) -> None:
     there = {"A": here["A"], **source}
     tiles = (None, (8, 32), (32, 8), (16, 16), (16, 32), (32, 16), (32, 32), (4, 32), (32, 4), (4, 64), (64, 4))
     found = {str(tile or "model"): ACROSS.bind(there, be, Sizes(tile=tile)) for tile in tiles}
+    for shift in range(6):
+        high = 32 << shift  # rows of a strip
+        tiles = -(-shape[0] // high) * (high // 32) * -(-shape[1] // 8)
+        found[f"strips of {high}"] = STRIPS.bind(there, be, n=256 * tiles, shift=shift)
     print_row(be, Row("transposition", 2 * here["A"].nbytes, found, check), rounds)
 
 

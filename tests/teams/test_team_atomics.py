@@ -55,6 +55,7 @@ JOINED = kernel(
 
 @pytest.mark.parametrize("block", [32, 96, 128])
 @pytest.mark.parametrize("n", [1, 31, 77, 1000])
+@pytest.mark.quick(block=96)
 def test_lanes_that_change_the_same_element(be, n, block):
     """All lanes of a warp, some of them, in branches, in loops; two elements; NaN. Sums stay below 2^24."""
     x = np.random.default_rng(n).integers(-999, 999, n)

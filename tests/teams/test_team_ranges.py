@@ -256,6 +256,7 @@ SIDES = [
 
 
 @pytest.mark.parametrize("tiled", SIDES, ids=lambda tiled: tiled.name)
+@pytest.mark.quick(tiled=[SIDES[1], SIDES[2]])
 def test_each_index_of_several_tiles_once(be, tiled):
     for shape in ((1, 3), (7, 12), (9, 100), (40, 301)):
         arrays = be.placed(seen=np.zeros(shape, np.int64))

@@ -75,6 +75,7 @@ def test_a_histogram(be, threads):
 @pytest.mark.parametrize(
     "n, bins, block", [(0, 3, None), (1, 1, None), (3411, 1, None), (4097, 5, 96), (9000, 11, 1024)]
 )
+@pytest.mark.quick(kind=["whole", "real64"])
 def test_each_way_to_add(be, kind, n, bins, block):
     """+= -= ++ on every type: few sums, which blocks of a device copy, and more. Whole numbers carry into their upper
     halves and wrap around as NumPy's do; real ones stay exact."""
