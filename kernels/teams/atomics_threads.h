@@ -91,21 +91,27 @@ template <class OPERATION, class T> POINT_FN T joined_of_lanes(unsigned mask, T 
     return x;
 }
 
-// A change of which nobody asks for the value before. Where all lanes that are here name the same element, they join
-// what they bring, and the first of them changes it. Whole numbers of 32 bits are joined by the compiler, and by shared
-// memory, where a test would cost more: loops with one are not unrolled.
+// Whether all lanes that are here name the same element: then they join what they bring, and the first of them changes
+// it. Shared memory joins whole numbers of 32 bits by itself, where a test would cost more: loops with one are not
+// unrolled.
+template <class OPERATION, class T> POINT_FN bool changed_together(OPERATION operation, T &at, T b) {
+    if (SAME<T, int> && __isShared(&at)) return false;
+
+    const unsigned here = __activemask();
+    int alike;
+    __match_all_sync(here, (word)&at, &alike);
+    if (!alike) return false;
+
+    b = joined_of_lanes<OPERATION>(here, b);
+    if (int(threadIdx.x & 31) == __ffs(here) - 1) atomic_by(operation, at, b);
+    __syncwarp(here); // behind it each lane finds its change
+    return true;
+}
+
+// A change of which nobody asks for the value before
 template <class OPERATION, class T> POINT_FN void atomic_change_by(OPERATION operation, T &at, T b) {
-    if constexpr (OPERATION::CAN_JOIN && !SAME<T, int>) {
-        const unsigned here = __activemask();
-        int alike;
-        __match_all_sync(here, (word)&at, &alike);
-        if (alike) {
-            b = joined_of_lanes<OPERATION>(here, b);
-            if (int(threadIdx.x & 31) == __ffs(here) - 1) atomic_by(operation, at, b);
-            __syncwarp(here); // behind it each lane finds its change
-            return;
-        }
-    }
+    if constexpr (OPERATION::CAN_JOIN)
+        if (changed_together(operation, at, b)) return;
     atomic_by(operation, at, b);
 }
 

@@ -27,6 +27,9 @@ struct alignas(16) float4 {
 template <class T> static inline void __stcs(T *to, T value) { *to = value; }
 #define __shared__
 alignas(128) double shared_memory[32 * 1024];
+static inline bool __isShared(const void *at) {
+    return at >= shared_memory && at < shared_memory + sizeof shared_memory / sizeof(double);
+}
 static const int unknown_at_first = [] {
     for (double &x : shared_memory) x = __builtin_nan("");
     return 0;
