@@ -76,7 +76,7 @@ def _is_in_the_way(out, operands) -> bool:
     return any(share_memory(out, array, backend) for array in arrays)
 
 
-def _cast(operands, out, options: dict, casting: str) -> Any:
+def _cast(operands, out, options: dict, casting: Any) -> Any:
     """The result of operands that are cast to a common type. Raises ArgumentError for a cast that `casting` forbids."""
     refuse(casting not in CASTINGS, f"einsum: casting={casting!r}, wanted one of {', '.join(map(repr, CASTINGS))}.")
     backend = backend_of(None, [*operands, out])

@@ -291,6 +291,9 @@ class State:
 
     def _note_sum(self, name: str, total, far) -> None:
         """Notes the first point whose sum over the species is wrong."""
+        if not far.any():
+            return
+
         total, far = (self._flat(values, False)[None, :] for values in (total, far))
         found = self.points.first(far)
 

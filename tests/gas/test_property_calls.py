@@ -236,3 +236,25 @@ def test_both_compositions_are_refused():
     s = {k: states(10, 5)[k] for k in ("T", "p", "Y")}
     with pytest.raises(ArgumentError):
         mixture(10).properties("rho", **s, X=s["Y"])
+
+
+def test_a_bound_program_refuses_what_it_cannot_read():
+    """Before anything is launched: what is no array, and a number of points that the arrays do not have."""
+    mix = mixture(10)
+    program = mix.program(outputs="rho", given="T p Y", backend="cpu")
+    arrays = dict(T=np.full(4, 300.0), p=np.full(4, 1e7), Y=np.full((10, 4), 0.1), rho=np.full(4, np.nan))
+
+    for wrong, text in (
+        (dict(T=[300.0] * 4), "array 'T' is list, wanted an array of float64"),
+        (dict(p=1e7), "array 'p' is float, wanted an array of float64"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            program.bind(arrays | wrong)
+
+    launch = program.bind(arrays)
+    for points in (-1, 5):
+        with pytest.raises(ArgumentError, match=f"{points} points asked for, the arrays hold 4"):
+            launch(points)
+    assert np.isnan(arrays["rho"]).all()
+    launch(4)
+    assert (arrays["rho"] > 0).all()

@@ -470,6 +470,9 @@ class Memory:
 def check_rows(name, array, rows: int, dtype=DOUBLE):
     """Shape (ld,) for one row, (rows, ld) else; dtype, points contiguous. Returns (row stride in elements, row
     length)."""
+    if not hasattr(array, "strides"):
+        raise ArgumentError(f"array '{name}' is {type(array).__name__}, wanted an array of {dtype}.")
+
     shape = tuple(array.shape)
     if array.dtype != dtype:
         raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype}.")

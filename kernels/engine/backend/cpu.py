@@ -381,7 +381,7 @@ class CpuModule(Module):
             _expect_forks()
 
         def run(items, keep=(record, keep)):
-            if items > most:
+            if not 0 <= items <= most:
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
             if call(pointer, items, at_work(threads)):
                 raise BackendError(f"'{self.name}': no memory for the scratch of a kernel.")

@@ -150,7 +150,7 @@ class CudaModule(Module):
         address = kernel.ptr
 
         def run(items, keep=(kernel, record, keep)):  # kernel keeps the module loaded
-            if items > most:
+            if not 0 <= items <= most:
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
             if items < 1:
                 return
