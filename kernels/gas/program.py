@@ -191,7 +191,7 @@ class Program:
         number, instead of x + nx (y + ny z). On a CPU sx is 1, and n counts the points of complete lines; it may be
         Uneven there.
         across: arrays lie in the host's memory, across a device's link.
-        Raises ArgumentError for a missing array, or one of another shape or type.
+        Raises ArgumentError for a missing array, one of another shape or type, or one for two results.
         """
         missing = [a for a in self.plan.arguments if a not in arrays]
         refuse(
@@ -202,6 +202,7 @@ class Program:
 
         views = [arrays[a] for a in self.plan.arguments]
         rows = [self._rows_of(a, arrays[a]) for a in self.plan.arguments]
+        self._refuse_results_in_one_array(rows)
 
         lie = schedules.Lie(_kind_of(box), self.schedule.apart(rows))
         return self._for(lie)._bind(views, rows, box, across)
@@ -249,6 +250,14 @@ class Program:
 
         stride, points = check_rows(name, array, rows, self.dtype)
         return Rows.even(self.backend.address(array), rows, stride * self.dtype.itemsize, points, self.dtype)
+
+    def _refuse_results_in_one_array(self, rows: list[Rows]) -> None:
+        """Raise ArgumentError if rows of two results begin at the same place: the last written would stay."""
+        begins: dict[int, str] = {}
+        for name, array in zip(self.plan.arguments, rows):
+            for address in array.addresses if name in self.plan.writes and array.points else ():
+                other = begins.setdefault(address, name)
+                refuse(other != name, f"'{self.name}': results '{other}' and '{name}' have the same array.")
 
     def _before_a_line(self, arrays: list[Rows]) -> int:
         """Numbers from the begin of a line of memory to the first number of an array, in most rows of the arrays."""
