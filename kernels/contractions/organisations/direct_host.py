@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ MEMBERS = " ".join(
         "rows:whole columns:whole terms:whole number:real loops:whole",
         "block:whole pass:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole rows_in_place:whole",
         *(f"{name}:whole:{LOOPS}" for name in ("extent", "out_step", "left_step", "right_step")),
+        "piece:whole places:whole even:whole",
     ]
 )
 SCALARS = {"float64": "double", "float32": "float"}
@@ -346,6 +348,36 @@ def block_rows(group: int, most: int, usual: int) -> int:
     return group * min(counts, key=lambda count: _whole(group * count, PANEL) / (group * count))
 
 
+def pieces(t: Tables, size: int) -> int:
+    """Rows that lie side by side in the output everywhere: a pack of the widest vectors, a half or a quarter; else 1.
+
+    size: bytes of a number.
+    """
+    for numbers in (PACK // size, PIECE // size, LEAST_PIECE // size):
+        whole = t.rows.second[: t.rows.size // numbers * numbers].reshape(-1, numbers)
+        if np.all(np.diff(whole, axis=1) == 1):
+            return numbers
+    return 1
+
+
+def all_places(t: Tables, size: int) -> int:
+    """The places of pieces in the output, joined by `or`: whether all begin on a boundary. size: bytes of a number."""
+    places = t.rows.second[:: pieces(t, size)], t.columns.second, [abs(axis.step[OUT]) for axis in t.loops]
+    return functools.reduce(operator.or_, (int(np.bitwise_or.reduce(some)) for some in places if len(some)), 0)
+
+
+def whole_lines(t: Tables, size: int) -> bool:
+    """Whether packs of rows are whole cache lines of the output. size: bytes of a number."""
+    lanes = PACK // size
+    return pieces(t, size) == lanes and all_places(t, size) % lanes == 0
+
+
+def evenly(places: np.ndarray) -> bool:
+    """Whether lines lie at equal distances."""
+    steps = np.diff(places)
+    return bool(np.all(steps == steps[:1]))
+
+
 def rows_at_once(places: np.ndarray, rows: int) -> int:
     """Rows of a block that meet all columns before the next ones do. Where the output is written in short runs, these
     are a panel: so it is written in order.
@@ -433,7 +465,9 @@ class HostDirect(OnHost):
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
         """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
-        return t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
+        if t.terms.size > self.depth or size * f.numbers(OUT) < STREAMED:
+            return False
+        return _on_lines(f, size) or whole_lines(t, size)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -471,6 +505,8 @@ class HostDirect(OnHost):
         held["item_rows"], held["chunk"] = blocks.item, blocks.chunk
         held["in_place"] = blocks.in_place
         held["rows_in_place"] = blocks.rows_in_place
+        held["piece"], held["places"] = pieces(t, size), all_places(t, size)
+        held["even"] = evenly(t.columns.first)
         store = self._store(t, f, size, product(p))
         if store == "past" and not on_line:
             store = "plain"  # no line would be written as a whole
