@@ -222,6 +222,14 @@ def test_groups_of_rows_fill_panels(size):
         assert rows.together(0) > 0.95
 
 
+@pytest.mark.parametrize("out, bands", [("cba", True), ("cab", False)])
+def test_rows_in_bands(out, bands):
+    """Rows run along b in the left factor: the output runs along a, in squares that are transposed, or along b."""
+    sizes = dict(a=144, b=144, c=24, d=144)
+    f = along_rows(fold(sizes, dense(out, sizes), dense("adb", sizes), dense("cd", sizes)))
+    assert tables(f, 8).rows.in_bands(4) == bands
+
+
 @pytest.mark.parametrize("terms, past", [(192, True), (193, False)])
 def test_a_large_output_that_is_written_once_bypasses_the_caches(terms, past):
     """A longer sum is added up in the output, part by part."""

@@ -174,6 +174,21 @@ def test_pieces_that_lie_apart_are_waited_for():
     assert apart > 1.2 * together
 
 
+def test_entries_of_which_a_pack_is_beyond_the_second_cache_cost_more():
+    """As many numbers: packs of entries of 100 stay in the second cache while they are worked on, those of 20000 leave
+    it."""
+    small = seconds("o[e i] = a[e i] b[i]", "lanes", 20000, i=100)
+    large = seconds("o[e i] = a[e i] b[i]", "lanes", 100, i=20000)
+    assert large > 1.2 * small
+
+
+def test_a_common_array_that_is_read_in_pieces_far_apart_costs_more():
+    """All entries read 8 MB: a sum goes along its lines, or from line to line, 8 kB apart."""
+    along = seconds("o[e i] = a[i j] b[e j]", "lanes", 64, i=1000, j=1000)
+    across = seconds("o[e i] = a[j i] b[e j]", "lanes", 64, i=1000, j=1000)
+    assert across > 1.2 * along
+
+
 def test_runs_that_are_left_cost_more_than_runs_that_are_added():
     """Products number by number write each short run; a sum of as many runs holds it in registers."""
     outer = seconds("o[e i j] = a[e i] b[e j]", "sweep", 1000, i=20, j=7)

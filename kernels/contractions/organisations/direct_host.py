@@ -41,6 +41,7 @@ GROUP = 192 << 10  # bytes of the rows of a factor that come together
 FEW = 96  # rows of a short run of the output
 ITEMS = 4  # for each thread, at least
 LARGER = 16  # times the numbers: an array beside which the order of the other does not count
+MOST_WIDE = 128  # lines of a band, as direct_packing.h has it
 STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 
 TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right", "line_left", "line_end")
@@ -64,7 +65,8 @@ BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
 FEW_LINES = 64  # rows and columns whose factors are read in short pieces
 FEW_PACE = 0.22  # of the pace of memory, of such pieces
-PANEL_BEGIN = 4e-8  # seconds of a panel beside its multiply-adds
+PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
+IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
 SMALL_OUTPUT = 256  # numbers of the output of a long sum, which packs terms of few rows and columns
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -95,6 +97,16 @@ class Lines(NamedTuple):
         begins = np.flatnonzero(np.diff(self[array]) != 1) + 1
         runs = np.diff(begins, prepend=0, append=self.size)
         return float(np.sum(runs % few)) / self.size
+
+    def in_bands(self, depth: int) -> bool:
+        """Whether `depth` lines that are `width` lines apart lie side by side in the second array, for the first
+        `width`."""
+        places = self.second
+        beside = np.flatnonzero(places[:MOST_WIDE] == places[0] + 1)
+        width = int(beside[0]) if beside.size else 0
+        if width < depth or places.size < width * depth:
+            return False
+        return bool(np.all(np.diff(places[: width * depth].reshape(depth, width), axis=0) == 1))
 
 
 class Tables(NamedTuple):
@@ -444,6 +456,8 @@ class HostDirect(OnHost):
         if m > _met():
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * t.rows.alone(1, LEAST_PIECE // size)
+        if t.rows.in_bands(PIECE // size):
+            scattered *= IN_BANDS
 
         # A small product has whole panels seldom, and nothing to do while it packs and stores.
         small = max(SMALL_PRODUCT / max(m * n * k, 1), (SMALL_OUTPUT / max(m * n, 1)) ** 2)
@@ -455,7 +469,7 @@ class HostDirect(OnHost):
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
         pace = library_costs.pace("packs", dtype, held)
         memory = read / (FEW_PACE * rates.memory if max(m, n) <= FEW_LINES else pace) + written / pace
-        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN
+        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN[vector]
         return CALL + max(flops / rates.panels, memory) + panels + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
