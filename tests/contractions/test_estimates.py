@@ -9,6 +9,7 @@ import pytest
 from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
 from kernels.contractions import call, host_rates, repeats, table
+from kernels.contractions.fold import Move
 from kernels.contractions.organisations import library_costs
 from kernels.engine.errors import ArgumentError
 
@@ -172,6 +173,17 @@ def test_pieces_that_lie_apart_are_waited_for():
     apart = seconds("o[k i] = a[n k] b[n k i]", "rows", 5, n=20000, i=8)
     together = seconds("o[k i] = a[k n] b[k n i]", "rows", 5, n=20000, i=8)
     assert apart > 1.2 * together
+
+
+def test_copies_of_blocks_that_squares_do_not_divide_cost_more():
+    """float32, transposed in squares of 16: as many numbers in blocks of 16 x 16, 24 x 24 and 8 x 8."""
+
+    def each(extent):
+        count = 9216 // extent**2
+        moves = [Move(count, extent**2, extent**2), Move(extent, extent, 1), Move(extent, 1, extent)]
+        return library_costs.copy_seconds("packs", "float32", moves)
+
+    assert each(16) < each(24) < each(8)
 
 
 def test_entries_of_which_a_pack_is_beyond_the_second_cache_cost_more():
