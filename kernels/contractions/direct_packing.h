@@ -19,13 +19,6 @@ POINT_FN Pack load(const SCALAR *from) {
 }
 POINT_FN void store(SCALAR *to, Pack x) { memcpy(to, &x, sizeof(Pack)); }
 
-// A pack is in a register from here on, and what comes before stays there. Else the compiler loads more numbers ahead
-// than there are registers for.
-POINT_FN void hold(Pack &x) {
-#ifdef __AVX512F__
-    __asm__ volatile("" : "+v"(x));
-#endif
-}
 // A structure has an address that others may know: its fields are in memory.
 template <class T> POINT_FN void keep_in_memory(T &x) { __asm__ volatile("" : : "r"(&x) : "memory"); }
 // sum += x * y, in the order that is written. A compiler moves sums to other registers, and some to memory.
@@ -35,14 +28,6 @@ POINT_FN void add_product(Pack &sum, Pack x, Pack y) {
     else __asm__ volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
 #else
     sum += x * y;
-#endif
-}
-
-// Vector registers beyond those of sums, rows and a column hold nothing here. Else the compiler may keep addresses and
-// counters there, which come back behind the multiply-adds that wait, so branches are decided late.
-POINT_FN void no_other_vectors() {
-#ifdef __AVX512F__
-    __asm__ volatile("" : : : "xmm28", "xmm29", "xmm30", "xmm31");
 #endif
 }
 

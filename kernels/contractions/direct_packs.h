@@ -17,15 +17,24 @@
 //
 // After K. Goto & R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34 (2008), with the
 // copies of the packing (direct_packing.h) made through tables; P. Springer & P. Bientinesi, ACM TOMS 44 (2018), do so
-// for tensors. direct_panels.h has the inner loop, direct_stores.h what follows it.
+// for tensors. direct_panels.h has the inner loop, direct_wide.h that of wide vectors, direct_stores.h
+// what follows them, direct_whole.h both for panels of which nothing is left over.
 #pragma once
 #include "contractions/direct_stores.h"
+// How columns lie that meet a block of rows.
+enum Lie { IN_PLACE, TO_PACK, PACKED };
+#if PACK_BYTES == 64
+#include "contractions/direct_whole.h"
+#endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
 // For more columns, rows are packed while they are multiplied as they lie.
 constexpr int FEW_COLUMNS = PACK_BYTES == 64 ? 64 : 16;
+
+// Rows of a pass where the output is written in short runs: panels of all vector units fit in.
+constexpr int SHORT_PASS = 48;
 
 // ---- items ----------------------------------------------------------------------------------------------------------
 
@@ -51,9 +60,6 @@ POINT_FN Turn turn_of(const Arguments &a, long turn) {
     }
     return {(const SCALAR *)a.left + left, (const SCALAR *)a.right + right, (SCALAR *)a.out + out};
 }
-
-// How columns lie that meet a block of rows.
-enum Lie { IN_PLACE, TO_PACK, PACKED };
 
 // Terms and columns that meet a block of rows.
 struct Part {
@@ -84,8 +90,8 @@ struct Block {
     Room room;
 };
 
-// Rows from `begin` of a block on, `rows` of them, meet all columns of a part.
-PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahead &next_rows) {
+// Rows from `begin` of a block on, `rows` of them, meet all columns of a part. met: columns that they have met.
+PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, long met, Ahead &next_rows) {
     const Part &part = b.part;
     const long *const row_left = (const long *)a.row_left + b.first + begin;
     const long *const row_out = (const long *)a.row_out + b.first + begin;
@@ -108,7 +114,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
     Requests requests(b.at.out);
     keep_in_memory(requests);
 
-    for (long c = 0; c < part.columns; c += COLUMNS) {
+    for (long c = met; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
         const Target target(b.at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), how, runs);
         if (part.lie != PACKED) {
@@ -133,23 +139,64 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
         bool odd = false;
         for (long r = 0; r < rows; r += PANEL, odd = !odd) {
             requests.ahead = part.lie != PACKED && !r ? &next_columns : &next_rows;
-            if (how != PAST) requests.expected.aim(row_out + r, column_out + c, r < at_once ? turns : 0);
+            if (how != PAST) requests.expected.aim(row_out + r, r < at_once && turns ? column_out + c : nullptr);
 
             SCALAR *const row_panel = packed + r * terms;
             Sums s;
-            if (r >= lie && !in_place) {
-                s = multiply(PackedRows{row_panel}, PackedColumns{panel}, terms, requests);
-            } else {
-                const LyingRows some = r < lie ? LyingRows(left, row_left + r, term_left, packs ? row_panel : nullptr)
-                                               : LyingRows(row_panel);
+            const LyingRows some =
+                r < lie ? LyingRows(left, row_left + r, term_left, packs ? row_panel : nullptr) : LyingRows(row_panel);
+#if PACK_BYTES < 64
+            if (r >= lie && !in_place) s = multiply(PackedRows{row_panel}, PackedColumns{panel}, terms, requests);
+            else
+#endif
                 s = multiply(some, even, terms, requests);
-            }
 
             if (r < at_once) target.leave(s, r, odd, tile);
             else keep(s, tile + r);
         }
         if (at_once < rows) target.settle(tile, at_once, runs);
     }
+}
+
+// Whole panels of a block's rows meet whole panels of columns by the loop of direct_whole.h.
+struct Met {
+    long rows, columns; // that did
+};
+POINT_FN Met whole_panels(const Arguments &a, const Block &b, Ahead &next_rows) {
+#if PACK_BYTES == 64
+    const Part &part = b.part;
+    const bool plain = !part.first_term && a.store == PLAIN, past = !part.first_term && a.store == PAST;
+    const bool added = part.first_term && a.store <= PAST;
+    const bool aligned = !((a.places | long((unsigned long)b.at.out / SIZE)) & (a.piece - 1));
+    if (b.rows < PANEL || part.columns < COLUMNS || part.lie == IN_PLACE && !a.even) return {0, 0};
+
+    WholePanels panels;
+    panels.left = b.at.left, panels.right = b.at.right, panels.out = b.at.out;
+    panels.row_left = (const long *)a.row_left + b.first;
+    panels.row_out = (const long *)a.row_out + b.first;
+    panels.column_right = (const long *)a.column_right + part.first_column;
+    panels.column_out = (const long *)a.column_out + part.first_column;
+    panels.term_left = (const long *)a.term_left + part.first_term;
+    panels.term_right = (const long *)a.term_right + part.first_term;
+    panels.rows = b.rows / PANEL * PANEL, panels.columns = part.columns / COLUMNS * COLUMNS;
+    panels.terms = part.terms;
+    panels.pass = a.pass == SHORT_PASS && part.lie == PACKED ? PANEL : a.pass;
+    if (panels.rows == PANEL) panels.pass = PANEL;
+    panels.lying = b.lying;
+    panels.packs = part.lie == IN_PLACE || part.columns > FEW_COLUMNS;
+    panels.lie = part.lie;
+    panels.packed_rows = b.room.rows, panels.packed_columns = b.room.columns;
+
+    Ahead next_columns(b.at.right, panels.column_right, panels.term_right, COLUMNS, part.terms, 1, part.terms / TERMS);
+    if (past && aligned && a.piece == LANES) panels.meet<LANES, PAST>(next_columns, next_rows);
+    else if (past && aligned && a.piece == HALF) panels.meet<HALF, PAST>(next_columns, next_rows);
+    else if (plain && a.piece == LANES) panels.meet<LANES, PLAIN>(next_columns, next_rows);
+    else if (added && a.piece == LANES) panels.meet<LANES, ADDED>(next_columns, next_rows);
+    else return {0, 0};
+    return {panels.rows, panels.columns};
+#else
+    return {0, 0};
+#endif
 }
 
 PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
@@ -168,7 +215,11 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
     Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, row_panels ? next.lines : 0, next.terms,
                 row_panels * column_panels, part.terms / TERMS);
 
-    for (long r = 0; r < rows; r += a.pass) pass(a, b, r, least(a.pass, rows - r), ahead);
+    // Whole panels, then the other columns, then the other rows.
+    const Met met = whole_panels(a, b, ahead);
+    if (met.columns < part.columns)
+        for (long r = 0; r < met.rows; r += a.pass) pass(a, b, r, least(a.pass, met.rows - r), met.columns, ahead);
+    for (long r = met.rows; r < rows; r += a.pass) pass(a, b, r, least(a.pass, rows - r), 0, ahead);
 }
 
 // The block after a block: of the rows that are left, or of an item's first rows with the next terms.

@@ -2,14 +2,7 @@
 #pragma once
 #include "contractions/direct_packing.h"
 
-// Terms of a turn of the loop, at each of which numbers are asked for. They are unrolled where there are registers for
-// that.
-constexpr int TERMS = 4;
-#if PACK_BYTES == 64
-#define UNROLL_TERMS UNROLL
-#else
-#define UNROLL_TERMS _Pragma("GCC unroll 1")
-#endif
+constexpr int TERMS = 4; // of a turn of the loop, at each of which numbers are asked for
 
 // ---- requests -------------------------------------------------------------------------------------------------------
 
@@ -64,27 +57,21 @@ struct Ahead {
 };
 
 // Numbers of the output to which the sums of a panel go, asked for so that they are in the cache when the sums are
-// there. With wide vectors they are asked for during the multiplication, few at a time: the loads of the factors wait
-// for the same buffers. With others there is no time for that.
+// there. With wide vectors they are asked for during the multiplication (direct_wide.h), few at a time: the loads of
+// the factors wait for the same buffers. With others there is no time for that.
 struct Expected {
-    static constexpr bool SPREAD = PACK_BYTES == 64;
-
     const SCALAR *out;
-    const long *row, *column, *end; // places of the panel's rows, and of the next column
-    long turn;                      // columns at a turn
+    const long *row, *column; // places of the panel's rows and columns; column nullptr: nothing is asked for
 
-    POINT_FN explicit Expected(const SCALAR *out) : out(out), row(nullptr), column(nullptr), end(nullptr), turn(0) {}
+    POINT_FN explicit Expected(const SCALAR *out) : out(out), row(nullptr), column(nullptr) {}
 
-    // Other rows and columns. turns: of the loop over a panel's terms; 0: nothing is asked for.
-    POINT_FN void aim(const long *rows, const long *columns, long turns) {
-        row = rows, column = columns, end = turns ? columns + COLUMNS : columns;
-        turn = SPREAD && turns ? (COLUMNS + turns - 1) / turns : COLUMNS;
-        if (!SPREAD) ask();
-    }
-    POINT_FN void ask() {
-        for (long left = turn; left > 0 && column < end; --left, ++column) {
+    // Other rows and columns.
+    POINT_FN void aim(const long *rows, const long *columns) {
+        row = rows, column = columns;
+        if (PACK_BYTES == 64 || !column) return;
+        for (int c = 0; c < COLUMNS; ++c) {
             UNROLL
-            for (int p = 0; p < PACKS; ++p) __builtin_prefetch(out + row[p * LANES] + *column, 1, 3);
+            for (int p = 0; p < PACKS; ++p) __builtin_prefetch(out + row[p * LANES] + column[c], 1, 3);
         }
     }
 };
@@ -99,7 +86,6 @@ struct Requests {
     // At term `now` of a panel.
     POINT_FN void ask(long now) {
         if (now < ahead->asking) ahead->ask();
-        if (Expected::SPREAD && expected.column < expected.end) expected.ask();
     }
 };
 
@@ -203,6 +189,7 @@ POINT_FN void pack_rows(const LyingRows &rows, const Pack (&row)[PACKS], long k)
     for (int p = 0; p < PACKS; ++p) store(rows.packed + k * PANEL + p * LANES, row[p]);
 }
 
+// direct_wide.h has it for vectors of 64 bytes.
 template <class Rows, class Columns>
 POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Requests &requests) {
     Sums s;
@@ -215,14 +202,13 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Req
     const auto add = [&](long k) __attribute__((always_inline)) {
         Pack row[PACKS];
         UNROLL
-        for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k), hold(row[p]);
+        for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k);
         pack_rows(rows, row, k);
 
         const auto column = columns.at(k);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
-            Pack x = column(c) - Pack{};
-            hold(x);
+            const Pack x = column(c) - Pack{};
             UNROLL
             for (int p = 0; p < PACKS; ++p) add_product(s.sum[c][p], row[p], x);
         }
@@ -231,9 +217,7 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Req
     long k = 0;
     for (; k + TERMS <= terms; k += TERMS) {
         requests.ask(k);
-        no_other_vectors();
-        UNROLL_TERMS
-        for (int i = 0; i < TERMS; ++i) add(k + i);
+        _Pragma("GCC unroll 1") for (int i = 0; i < TERMS; ++i) add(k + i);
     }
     for (; k < terms; ++k) add(k);
     return s;

@@ -73,6 +73,11 @@ struct Target {
         streams = !(places & (piece - 1));
     }
 
+    // Of a whole panel whose sums go there from registers, past the caches only in whole pieces.
+    POINT_FN Target(SCALAR *out, const long *row, const long *column, Store how, int piece)
+        : out(out), row(row), column(column), rows(PANEL), columns(COLUMNS), number(1), how(how), piece(piece),
+          streams(how == PAST) {}
+
     // Whether the sums of whole panels go from registers to the output.
     POINT_FN bool from_registers() const {
         return columns == COLUMNS && (piece == LANES || (piece > 1 && how < SCALED));

@@ -20,7 +20,7 @@ WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes 
 LINE = 64  # bytes of a cache line, and of a pack, for the model
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
-COPY, COPYING = 30.0, 0.6  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
+COPY, COPYING = 30.0, 0.75  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
 HINDER = {"BATCH": 3.0, "ALONG": 2.5, "FOLDED": 2.5}  # exponents of the norm of multiply-adds and loads, by mode
 IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
@@ -330,7 +330,10 @@ def statement_price(p: Program, s: Statement, way: str, width: int) -> float:
     if p.arrays[s.out.name].kind == "local" and _ends_in_part(n, width):
         price += STORED
     each = [c for c in copies if not changed.once(c)]
-    return price + sum(COPY + COPYING * changed.arrays[c.out.name].size for c in each)
+    for c in each:
+        copied = changed.arrays[c.out.name].size
+        price += COPY + COPYING * copied * farther(2 * copied * LINE // width) / farther(NEAR + 1)
+    return price
 
 
 def _ends_in_part(n: Nest, width: int) -> bool:

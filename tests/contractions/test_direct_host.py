@@ -186,6 +186,30 @@ def test_rows_and_columns_that_are_read_where_they_lie(dtype, rows, columns):
         assert_close(computed(plan.backend, plan, arrays), *wanted(row, arrays), (row, own))
 
 
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("columns", [8, 24, 45, 130])
+@pytest.mark.parametrize("rows", [4, 8, 16, 24, 48, 100])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_both_loops_have_the_same_bits(monkeypatch, dtype, rows, columns, past):
+    """With wide vectors whole panels whose sums are stored as they are have a loop of their own. What is added to zeros
+    has not. Rows are packed or lie, columns are packed or lie evenly; terms are beyond a turn of the loop."""
+    if past:
+        monkeypatch.setattr(direct_host, "STREAMED", 0)
+    backend = get_backend("cpu", threads=1)
+    sizes = dict(a=rows, b=columns, c=12, d=27, e=2)
+    for row in ("ab-ad-bd", "ab-da-bd", "cba-adc-bd", "cba-dca-bd", "abe-ad-bed", "ecba-adce-db"):
+        own = {index: sizes[index] for index in sorted(set(row) - {"-"})}
+        arrays = random_arrays(row, own, dtype, columns)
+        plan, adding = (
+            Contraction(text_of(row, *how), own, dtype, backend=backend, how="direct") for how in ((), (True,))
+        )
+
+        found = computed(backend, plan, arrays)
+        added = computed(backend, adding, {**arrays, "C": np.zeros_like(arrays["C"])})
+        assert_close(found, *wanted(row, arrays), (row, own))
+        assert np.array_equal(found, added), (row, own)
+
+
 @pytest.mark.parametrize("size", [8, 4])
 def test_groups_of_rows_fill_panels(size):
     """Rows that run along one index in the left factor and along another in the output: pieces of both make whole
@@ -196,6 +220,14 @@ def test_groups_of_rows_fill_panels(size):
         rows = tables(f, size).rows
         assert rows.group % 48 == 0
         assert rows.together(0) > 0.95
+
+
+@pytest.mark.parametrize("out, bands", [("cba", True), ("cab", False)])
+def test_rows_in_bands(out, bands):
+    """Rows run along b in the left factor: the output runs along a, in squares that are transposed, or along b."""
+    sizes = dict(a=144, b=144, c=24, d=144)
+    f = along_rows(fold(sizes, dense(out, sizes), dense("adb", sizes), dense("cd", sizes)))
+    assert tables(f, 8).rows.in_bands(4) == bands
 
 
 @pytest.mark.parametrize("terms, past", [(192, True), (193, False)])
@@ -216,6 +248,26 @@ def test_columns_that_follow_each_other_share_cache_lines(run, columns, slow, sh
     out = dict(a=1, b=run, c=slow)
     f = along_rows(fold(sizes, out, dense("kca", sizes), dense("bk", sizes)))
     assert direct_host._on_lines(f, 4) == shared
+
+
+@pytest.mark.parametrize(
+    "run, rows, slow, whole",
+    [
+        (24, 4, 96, True),
+        (16, 5, 80, True),
+        (16, 5, 88, False),
+        (24, 5, 120, False),
+        (20, 4, 80, True),
+        (20, 4, 96, True),
+    ],
+)
+def test_runs_that_follow_each_other_fill_cache_lines(run, rows, slow, whole):
+    """float32, lines of 16: indices of the rows that follow each other in the output are one run, of whole lines or
+    not. The columns' index steps over `slow` numbers."""
+    sizes = dict(a=run, b=rows, c=6, k=7)
+    out = dict(a=1, b=run, c=slow)
+    f = along_rows(fold(sizes, out, dense("kba", sizes), dense("ck", sizes)))
+    assert direct_host.whole_lines(tables(f, 4), 4) == whole
 
 
 def test_a_large_output_that_begins_beside_a_cache_line(monkeypatch):

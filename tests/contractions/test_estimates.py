@@ -9,6 +9,7 @@ import pytest
 from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
 from kernels.contractions import call, host_rates, repeats, table
+from kernels.contractions.fold import Move
 from kernels.contractions.organisations import library_costs
 from kernels.engine.errors import ArgumentError
 
@@ -172,6 +173,32 @@ def test_pieces_that_lie_apart_are_waited_for():
     apart = seconds("o[k i] = a[n k] b[n k i]", "rows", 5, n=20000, i=8)
     together = seconds("o[k i] = a[k n] b[k n i]", "rows", 5, n=20000, i=8)
     assert apart > 1.2 * together
+
+
+def test_copies_of_blocks_that_squares_do_not_divide_cost_more():
+    """float32, transposed in squares of 16: as many numbers in blocks of 16 x 16, 24 x 24 and 8 x 8."""
+
+    def each(extent):
+        count = 9216 // extent**2
+        moves = [Move(count, extent**2, extent**2), Move(extent, extent, 1), Move(extent, 1, extent)]
+        return library_costs.copy_seconds("packs", "float32", moves)
+
+    assert each(16) < each(24) < each(8)
+
+
+def test_entries_of_which_a_pack_is_beyond_the_second_cache_cost_more():
+    """As many numbers: packs of entries of 100 stay in the second cache while they are worked on, those of 20000 leave
+    it."""
+    small = seconds("o[e i] = a[e i] b[i]", "lanes", 20000, i=100)
+    large = seconds("o[e i] = a[e i] b[i]", "lanes", 100, i=20000)
+    assert large > 1.2 * small
+
+
+def test_a_common_array_that_is_read_in_pieces_far_apart_costs_more():
+    """All entries read 8 MB: a sum goes along its lines, or from line to line, 8 kB apart."""
+    along = seconds("o[e i] = a[i j] b[e j]", "lanes", 64, i=1000, j=1000)
+    across = seconds("o[e i] = a[j i] b[e j]", "lanes", 64, i=1000, j=1000)
+    assert across > 1.2 * along
 
 
 def test_runs_that_are_left_cost_more_than_runs_that_are_added():

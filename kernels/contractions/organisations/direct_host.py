@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ GROUP = 192 << 10  # bytes of the rows of a factor that come together
 FEW = 96  # rows of a short run of the output
 ITEMS = 4  # for each thread, at least
 LARGER = 16  # times the numbers: an array beside which the order of the other does not count
+MOST_WIDE = 128  # lines of a band, as direct_packing.h has it
 STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 
 TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right", "line_left", "line_end")
@@ -50,6 +52,7 @@ MEMBERS = " ".join(
         "rows:whole columns:whole terms:whole number:real loops:whole",
         "block:whole pass:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole rows_in_place:whole",
         *(f"{name}:whole:{LOOPS}" for name in ("extent", "out_step", "left_step", "right_step")),
+        "piece:whole places:whole even:whole",
     ]
 )
 SCALARS = {"float64": "double", "float32": "float"}
@@ -62,7 +65,8 @@ BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
 FEW_LINES = 64  # rows and columns whose factors are read in short pieces
 FEW_PACE = 0.22  # of the pace of memory, of such pieces
-PANEL_BEGIN = 4e-8  # seconds of a panel beside its multiply-adds
+PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
+IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
 SMALL_OUTPUT = 256  # numbers of the output of a long sum, which packs terms of few rows and columns
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -93,6 +97,16 @@ class Lines(NamedTuple):
         begins = np.flatnonzero(np.diff(self[array]) != 1) + 1
         runs = np.diff(begins, prepend=0, append=self.size)
         return float(np.sum(runs % few)) / self.size
+
+    def in_bands(self, depth: int) -> bool:
+        """Whether `depth` lines that are `width` lines apart lie side by side in the second array, for the first
+        `width`."""
+        places = self.second
+        beside = np.flatnonzero(places[:MOST_WIDE] == places[0] + 1)
+        width = int(beside[0]) if beside.size else 0
+        if width < depth or places.size < width * depth:
+            return False
+        return bool(np.all(np.diff(places[: width * depth].reshape(depth, width), axis=0) == 1))
 
 
 class Tables(NamedTuple):
@@ -346,6 +360,36 @@ def block_rows(group: int, most: int, usual: int) -> int:
     return group * min(counts, key=lambda count: _whole(group * count, PANEL) / (group * count))
 
 
+def pieces(t: Tables, size: int) -> int:
+    """Rows that lie side by side in the output everywhere: a pack of the widest vectors, a half or a quarter; else 1.
+
+    size: bytes of a number.
+    """
+    for numbers in (PACK // size, PIECE // size, LEAST_PIECE // size):
+        whole = t.rows.second[: t.rows.size // numbers * numbers].reshape(-1, numbers)
+        if np.all(np.diff(whole, axis=1) == 1):
+            return numbers
+    return 1
+
+
+def all_places(t: Tables, size: int) -> int:
+    """The places of pieces in the output, joined by `or`: whether all begin on a boundary. size: bytes of a number."""
+    places = t.rows.second[:: pieces(t, size)], t.columns.second, [abs(axis.step[OUT]) for axis in t.loops]
+    return functools.reduce(operator.or_, (int(np.bitwise_or.reduce(some)) for some in places if len(some)), 0)
+
+
+def whole_lines(t: Tables, size: int) -> bool:
+    """Whether packs of rows are whole cache lines of the output. size: bytes of a number."""
+    lanes = PACK // size
+    return pieces(t, size) == lanes and all_places(t, size) % lanes == 0
+
+
+def evenly(places: np.ndarray) -> bool:
+    """Whether lines lie at equal distances."""
+    steps = np.diff(places)
+    return bool(np.all(steps == steps[:1]))
+
+
 def rows_at_once(places: np.ndarray, rows: int) -> int:
     """Rows of a block that meet all columns before the next ones do. Where the output is written in short runs, these
     are a panel: so it is written in order.
@@ -412,6 +456,8 @@ class HostDirect(OnHost):
         if m > _met():
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * t.rows.alone(1, LEAST_PIECE // size)
+        if t.rows.in_bands(PIECE // size):
+            scattered *= IN_BANDS
 
         # A small product has whole panels seldom, and nothing to do while it packs and stores.
         small = max(SMALL_PRODUCT / max(m * n * k, 1), (SMALL_OUTPUT / max(m * n, 1)) ** 2)
@@ -423,7 +469,7 @@ class HostDirect(OnHost):
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
         pace = library_costs.pace("packs", dtype, held)
         memory = read / (FEW_PACE * rates.memory if max(m, n) <= FEW_LINES else pace) + written / pace
-        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN
+        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN[vector]
         return CALL + max(flops / rates.panels, memory) + panels + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
@@ -433,7 +479,9 @@ class HostDirect(OnHost):
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
         """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
-        return t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
+        if t.terms.size > self.depth or size * f.numbers(OUT) < STREAMED:
+            return False
+        return _on_lines(f, size) or whole_lines(t, size)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -471,6 +519,8 @@ class HostDirect(OnHost):
         held["item_rows"], held["chunk"] = blocks.item, blocks.chunk
         held["in_place"] = blocks.in_place
         held["rows_in_place"] = blocks.rows_in_place
+        held["piece"], held["places"] = pieces(t, size), all_places(t, size)
+        held["even"] = evenly(t.columns.first)
         store = self._store(t, f, size, product(p))
         if store == "past" and not on_line:
             store = "plain"  # no line would be written as a whole

@@ -80,6 +80,7 @@ FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 OPERATION = {64: 1.0, 32: 1.4, 16: 1.4}
 OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
+TRANSPOSED, BROKEN = 2e-10, 3.5e-9  # seconds of a number in a square, and of what is left of a run, on a Zen 4
 COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
 COLD = 2e-11  # seconds of a byte of factors that are not packed, from beyond the second cache
@@ -267,7 +268,17 @@ def copy_seconds(style: str, dtype: str, moves) -> float:
     step = min((abs(m.source) for m in moves if m.extent > 1), default=1)
     read = min(max(step, 1) * each, LINE) if style == "packs" else each  # bytes that come for a number
     size = numbers * (read + each)
-    return size / (r.copies * _faster(style, COPIED * size)) + r.call
+    moved = size / (r.copies * _faster(style, COPIED * size))
+    return (max(moved, numbers * _broken_squares(moves, each)) if style == "packs" else moved) + r.call
+
+
+def _broken_squares(moves, size: int) -> float:
+    """Seconds of a number of a copy that a core transposes in squares, if they do not divide the extents; else 0. size:
+    bytes of a number."""
+    across = [m.extent for m in moves if m.extent > 1 and 1 in (abs(m.source), abs(m.target))]
+    if len(across) < 2 or not any(extent % (VECTOR // size) for extent in across):
+        return 0.0
+    return TRANSPOSED + BROKEN / min(across)
 
 
 def step_seconds(style: str, dtype: str, step) -> float:

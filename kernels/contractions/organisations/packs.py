@@ -13,7 +13,7 @@ import numpy as np
 from ...engine.backend.base import Source
 from ...engine.backend.record import record
 from .. import render_packs, ways as ways_of
-from ..plan import Array, Program
+from ..plan import Array, Program, nest
 from ..ways import WIDTH
 from . import library_costs
 from .base import Organisation
@@ -23,6 +23,9 @@ CALL = 2e-6  # seconds
 COPIED = 1.5  # vector operations of a pack on its way past the caches
 AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther apart are not asked for ahead
 FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
+PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal distances
+PIECES_APART = 512  # bytes: of such lines
+SPILLED = 3  # times that scratch beyond the second cache moves: written, which reads it before, and read
 TURNED = 1.7  # vector operations of a pack on its way in or out, for each time that its lanes double
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
@@ -152,9 +155,10 @@ class Lanes(Packs):
                 work += ways_of.statement_price(p, s, "lanes", width)
 
         # Packs of entries are turned in squares, what is left over number by number.
-        apart = 0.0
+        apart = _spilled(p, width)
         for a in p.arguments:
             if a.place is None:
+                apart += _piece_lines(p, a) * PIECE_LINE
                 continue
             if a.after == 1 and _scattered(n, a.size, np.dtype(p.dtype).itemsize):
                 apart += a.before * _far_line(p)
@@ -180,6 +184,30 @@ class Lanes(Packs):
 
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"tile": TILES}
+
+
+def _spilled(p: Program, width: int) -> float:
+    """Seconds of a pack of entries whose scratch is larger than the second cache."""
+    size = np.dtype(p.dtype).itemsize
+    scratch = width * size * sum(a.size for a in p.arguments if a.place is not None)
+    if scratch <= library_costs.CACHE:
+        return 0.0
+    return SPILLED * scratch / library_costs.pace("packs", p.dtype, scratch)
+
+
+def _piece_lines(p: Program, a: Array) -> float:
+    """Lines of an array beyond the second cache that sums read in pieces, each too far apart to be asked for ahead."""
+    size = np.dtype(p.dtype).itemsize
+    if a.size * size <= library_costs.CACHE:
+        return 0.0
+
+    for s in p.statements:
+        n = nest(p, s)
+        for q in n.products:
+            steps = [loop.step[f] for loop in q.sums for f in q.factors if n.names[f] == a.name and loop.step[f]]
+            if steps and min(steps) * size > PIECES_APART:
+                return a.size * size / library_costs.LINE
+    return 0.0
 
 
 def _with_memory(work: float, p: Program, together: int = 1, apart: float = 0.0) -> float:

@@ -313,8 +313,9 @@ def opened(source: Source):
 
 @functools.lru_cache(None)
 def _opened(path: pathlib.Path):
-    """A loaded library. Each is loaded once: the loader keeps some memory for every load."""
-    return ffi.dlopen(str(path))
+    """A loaded library. Each is loaded once: the loader keeps some memory for every load. It stays until the process
+    ends: a library that it brings with it may have work to do then, as libxsmm has."""
+    return ffi.dlopen(str(path), ffi.RTLD_NOW | ffi.RTLD_NODELETE)
 
 
 def address(array) -> int:
