@@ -251,6 +251,10 @@ def test_a_bound_program_refuses_what_it_cannot_read():
         with pytest.raises(ArgumentError, match=text):
             program.bind(arrays | wrong)
 
+    both = mix.program(outputs="rho h", given="T p Y", backend="cpu")
+    with pytest.raises(ArgumentError, match="results 'rho' and 'h' have the same array"):
+        both.bind(arrays | dict(h=arrays["rho"]))
+
     launch = program.bind(arrays)
     for points in (-1, 5):
         with pytest.raises(ArgumentError, match=f"{points} points asked for, the arrays hold 4"):
