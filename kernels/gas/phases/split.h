@@ -61,7 +61,8 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
         // The bracket is closed: an exact root is one of its ends.
         const R newton = b - f / smaller(slope, R(-1e-300));
         const auto sound = newton >= low && newton <= high;
-        const R next = select(sound, newton, R(0.5 * (low + high)));
+        const R middle = select(low > 0.0, sqrt(fabs(low * high)), R(0.5 * (low + high)));
+        const R next = select(sound, newton, middle);
         const R moved = fabs(next - b);
         b = select(open, next, b);
         // Newton's step after one of e b is of e^2 b at most, where b is in (0, 1/2]: |k b/(1 + b k)| < 1 there
