@@ -236,6 +236,20 @@ def test_points_that_move_follow_a_trial_phase():
     assert np.concatenate(short).size > 300 and np.concatenate(short).mean() > 0.5
 
 
+def test_points_at_rest_follow_on():
+    """Points that follow a trial phase and then rest: the trial comes to its stationary point, so that what is left of
+    its residual is no change of the state. Each call takes one short test of the sixteen; it took three."""
+    n, random = 600, np.random.default_rng(8)
+    mix, T, p, X = around_the_dome(n, random)
+    q = dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
+    for moved in (1.0, 1.005, 1.01, 1.01, 1.01, 1.01):
+        before = q["eta"] // 1e4
+        q = flash(mix, T=T * moved, p=p, X=X, **{name: q[name] for name in ("ln_kappa", "eta")})
+
+    rests = (before > 6) & (q["eta"] // 1e4 > before)
+    assert rests.sum() > 30 and (q["eta"][rests] // 1e4 == before[rests] + 1).all()
+
+
 def test_points_that_leave_their_kind():
     """Points that leave two phases or enter them by 3 % of T, beside others that stay: packs put them off. Phases and
     T are those without a start, to 1e-9 as from any start. A point's bits do not depend on its neighbours, and no mark
