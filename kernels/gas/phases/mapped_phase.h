@@ -99,8 +99,7 @@ template <class M> struct PhaseEquation<M, true> {
     }
 
     // C_i, and P_i at constant V
-    template <class R, class F>
-    static POINT_FN void add_pressure_slopes(const M &m, const Attraction<M, R> &at, F &f) {
+    template <class R, class F> static POINT_FN void add_pressure_slopes(const M &m, const Attraction<M, R> &at, F &f) {
         const R moment_over_b = f.moment * inverse(f.B);
         FOR_SPECIES (k, NS) f.C_i[k] = (own_map(m, f.x, k) + moment_over_b * m.b_mass[k]) * m.W[k];
         for_swelling(m, at.T, [&](const int k, const R tau, const R) INLINED { f.C_i[k] -= tau * m.W[k]; });

@@ -210,8 +210,8 @@ PHASE_PART void start_from_trial(const M &m, const Feed<M, R> &feed, const Verdi
     }
 }
 
-// The amounts of a start at T and V. Its K_i and the ratio of its densities belong to the composition that the point had:
-// at that which it has now ln kappa and eta are off by nearly the same number, the logarithm of `factor`. Newton's
+// The amounts of a start at T and V. Its K_i and the ratio of its densities belong to the composition that the point
+// had: at that which it has now ln kappa and eta are off by nearly the same number, the logarithm of `factor`. Newton's
 // method to equal pressures in that.
 template <class M, class R>
 POINT_FN void share_by_pressure(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
