@@ -120,7 +120,7 @@ def test_the_split_of_the_lowest_gibbs_energy(name):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.quick(name=["alkanes-srk"])
 def test_states_come_back(name):
-    """From (e, rho), (h, p) and (s, p): the same number of phases and T to 1e-8, of all states without a third phase."""
+    """From (e, rho), (h, p) and (s, p): the same number of phases and T to 1e-8, of states without a third phase."""
     mix, T, p, X, wanted, _ = states(name)
     q = mix.properties("phases_status e rho h s Y", T=T, p=p, X=X)
     fine = np.flatnonzero(wanted.third > -1e-10)[:150]
