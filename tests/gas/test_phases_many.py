@@ -16,6 +16,7 @@ POLAR = "NH3 H2O CH3OH"
 WET = "H2 N2 CO CO2 H2O CH4 CH3OH NC7H16"
 NOBLE = "HE AR N2 O2 CO2 H2O C2H6 NC12H26"
 ALKANES = "N2 CH4 CO2 C2H6 C3H8 NC4H10 NC5H12 NC7H16"
+TWELVE = "H2 HE N2 O2 AR CO CO2 H2O CH4 C2H6 NC7H16 CH3OH"
 TWENTY = "H2 HE N2 O2 AR CO CO2 H2O CH4 C2H4 C2H6 C3H8 NC4H10 NC5H12 NC6H14 NC7H16 NC8H18 NC12H26 CH3OH NH3"
 
 # Names, equation and further options, k_ij from and to, states
@@ -29,6 +30,7 @@ CASES = {
     "noble-pairs": (NOBLE, dict(equation="pr", mixing="pseudocritical", alpha="published"), (0.0, 0.0), 200),
     "wet-rkpr": (WET, dict(equation="rkpr"), (0.0, 0.1), 150),
     "alkanes-srk": (ALKANES, dict(equation="srk"), (-0.05, 0.1), 300),
+    "twelve-mapped": (TWELVE, dict(equation="mapped"), (-0.05, 0.1), 100),
     "twenty-pr": (TWENTY, dict(equation="pr"), (-0.05, 0.05), 100),
     # Options of which the oracle has its own form, and critical data of one's own
     "fitted-pr": ("CH4 CO2 NC7H16", dict(equation="pr", translation="fitted"), (-0.15, 0.15), 200),
@@ -118,13 +120,13 @@ def test_the_split_of_the_lowest_gibbs_energy(name):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.quick(name=["alkanes-srk"])
 def test_states_come_back(name):
-    """From (e, rho) and (h, p): the same number of phases and T to 1e-8, of all states without a third phase."""
+    """From (e, rho), (h, p) and (s, p): the same number of phases and T to 1e-8, of states without a third phase."""
     mix, T, p, X, wanted, _ = states(name)
-    q = mix.properties("phases_status e rho h Y", T=T, p=p, X=X)
+    q = mix.properties("phases_status e rho h s Y", T=T, p=p, X=X)
     fine = np.flatnonzero(wanted.third > -1e-10)[:150]
 
     state = {key: values[..., fine] for key, values in q.items()} | dict(p=p[fine])
-    for given in ("e rho", "h p"):
+    for given in ("e rho", "h p", "s p"):
         back = mix.properties("T phases_status", Y=state["Y"], **{key: state[key] for key in given.split()})
         assert (back["phases_status"] == state["phases_status"]).all(), given
         np.testing.assert_allclose(back["T"], T[fine], rtol=1e-8)

@@ -236,6 +236,39 @@ def test_points_that_move_follow_a_trial_phase():
     assert np.concatenate(short).size > 300 and np.concatenate(short).mean() > 0.5
 
 
+@pytest.mark.parametrize("names", [ALKANES, PRODUCTS])
+def test_compositions_that_move(names):
+    """Two phases of e and rho from those of a composition that is 1 % off in each species: the amounts of the start are
+    moved to equal pressures first, and half of the points take two steps, of two evaluations each (three without). T to
+    1e-9."""
+    T, p, X = states(names)
+    q, mix, random = results(names), mixture(names), np.random.default_rng(3)
+    Z = X * (1 + 0.01 * random.choice([-1, 1], X.shape))
+    now = flash(mix, T=T, p=p, X=Z / Z.sum(0))
+
+    both = (q["phases_status"] == 1) & (now["phases_status"] == 1)
+    state = {name: now[name][..., both] for name in ("e", "rho", "Y")}
+    start = {name: q[name][..., both] for name in ("ln_kappa", "eta")}
+    found = flash(mix, T_start=T[both], **start, **state)
+    assert both.sum() > 50 and (found["phases_status"] == 1).all()
+    np.testing.assert_allclose(found["T"], T[both], rtol=1e-9)
+    assert np.median(found["phases_steps"]) <= 4
+
+
+def test_points_at_rest_follow_on():
+    """Points that follow a trial phase and then rest: the trial comes to its stationary point, so that what is left of
+    its residual is no change of the state. Each call takes one short test of the sixteen; it took three."""
+    n, random = 600, np.random.default_rng(8)
+    mix, T, p, X = around_the_dome(n, random)
+    q = dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
+    for moved in (1.0, 1.005, 1.01, 1.01, 1.01, 1.01):
+        before = q["eta"] // 1e4
+        q = flash(mix, T=T * moved, p=p, X=X, **{name: q[name] for name in ("ln_kappa", "eta")})
+
+    rests = (before > 6) & (q["eta"] // 1e4 > before)
+    assert rests.sum() > 30 and (q["eta"][rests] // 1e4 == before[rests] + 1).all()
+
+
 def test_points_that_leave_their_kind():
     """Points that leave two phases or enter them by 3 % of T, beside others that stay: packs put them off. Phases and
     T are those without a start, to 1e-9 as from any start. A point's bits do not depend on its neighbours, and no mark

@@ -80,6 +80,22 @@ def test_a_trace_that_condenses_is_no_phase():
     np.testing.assert_allclose(back["T"], np.broadcast_to(T, (4, 4)), rtol=1e-12)
 
 
+def test_traces_that_condense_whole():
+    """Ethanol in liquid argon and carbon monoxide at 38 K, where 1e-16 of it dissolves: shares from 1e-6 to 1e-12 are a
+    phase of their own amount, 1e-3. Brackets of Rachford & Rice that were halved by the mean ended at 1e-9: status 2.
+    """
+    mix = Mixture.from_names(("AR", "CO", "C2H5OH"), phases="equilibrium", equation="pr")
+    shares = np.geomspace(1e-6, 1e-12, 7)
+    X = np.stack([0.75 * (1 - shares), 0.25 * (1 - shares), shares])
+
+    found = mix.properties("phases_status beta e rho Y", T=38.0, p=7e3, X=X)
+    assert (found["phases_status"] == 1).all()
+    np.testing.assert_allclose(found["beta"], shares, rtol=1e-3)
+    back = mix.properties("T phases_status", e=found["e"], rho=found["rho"], Y=found["Y"])
+    assert (back["phases_status"] == 1).all()
+    np.testing.assert_allclose(back["T"], np.full(7, 38.0), rtol=1e-9)
+
+
 def test_a_trace_leaves_the_boiling_point():
     """Nitrogen with 1e-30 and 1e-40 of dodecane boils as without it, 1e-9. There the trial of the liquid is nearly all
     nitrogen and below the plane by dodecane alone: it was taken for a phase that is not found."""

@@ -88,8 +88,8 @@ template <class M> struct PhaseEquation<M, false> {
 
     // The parts' terms in what phase.h, curvature.h, direct.h and entropy.h compute
     template <class R, class F> static POINT_FN void add_stiffness(const Attraction<M, R> &, F &) {}
-    template <class R, class F>
-    static POINT_FN void add_slopes(const M &, const Attraction<M, R> &, const R, const R, F &) {}
+    template <class R, class F> static POINT_FN void add_pressure_slopes(const M &, const Attraction<M, R> &, F &) {}
+    template <class R, class F> static POINT_FN void add_energy_slopes(const M &, const R, const R, F &) {}
     template <class R, class F>
     static POINT_FN void add_fugacities(const M &, const Attraction<M, R> &, const F &, R *) {}
     template <class R, class F, class E>

@@ -98,9 +98,16 @@ template <class M> struct PhaseEquation<M, true> {
         f.P_V = f.P_V * inverse(R(1.0 + f.moment * inv_w));
     }
 
+    // C_i, and P_i at constant V
+    template <class R, class F> static POINT_FN void add_pressure_slopes(const M &m, const Attraction<M, R> &at, F &f) {
+        const R moment_over_b = f.moment * inverse(f.B);
+        FOR_SPECIES (k, NS) f.C_i[k] = (own_map(m, f.x, k) + moment_over_b * m.b_mass[k]) * m.W[k];
+        for_swelling(m, at.T, [&](const int k, const R tau, const R) INLINED { f.C_i[k] -= tau * m.W[k]; });
+        FOR_SPECIES (k, NS) f.P_i[k] += f.P_V * f.C_i[k];
+    }
+
     // psi becomes L; L_s, L_ss: derivatives of psi in delta1 + delta2
-    template <class R, class F>
-    static POINT_FN void add_slopes(const M &m, const Attraction<M, R> &at, const R L_s, const R L_ss, F &f) {
+    template <class R, class F> static POINT_FN void add_energy_slopes(const M &m, const R L_s, const R L_ss, F &f) {
         const auto eos = shape(m, f.delta);
         const R x = f.x, w = f.free + f.B, inv_B = inverse(f.B), inv_B2 = inv_B * inv_B;
         const R inv_product = inverse(eos.product);
@@ -159,14 +166,10 @@ template <class M> struct PhaseEquation<M, true> {
         f.psi += psi, f.psi_B += psi_B, f.psi_BB += psi_BB;
         f.psi_d += psi_d, f.psi_Bd += psi_Bd, f.psi_dd += psi_dd;
 
-        const R moment_over_b = f.moment * inv_B;
         FOR_SPECIES (k, NS) {
-            f.C_i[k] = (own_map(m, x, k) + moment_over_b * m.b_mass[k]) * m.W[k];
             f.K_i[k] = over_coefficients(m, f.K_c, k);
             f.L_i[k] = over_coefficients(m, f.L_c, k);
         }
-        for_swelling(m, at.T, [&](const int k, const R tau, const R) INLINED { f.C_i[k] -= tau * m.W[k]; });
-        FOR_SPECIES (k, NS) f.P_i[k] += f.P_V * f.C_i[k];
     }
 
     template <class R, class F>

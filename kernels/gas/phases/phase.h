@@ -88,38 +88,49 @@ template <class M, class R> POINT_FN void phase_stiffness(const M &m, const Attr
     EquationOf<M>::add_stiffness(at, f);
 }
 
-// After phase_stiffness: psi with its other derivatives, and those of p
-template <class M, class R> POINT_FN void further_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
+// After phase_stiffness: the other derivatives of p
+template <class M, class R> POINT_FN void pressure_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
+    const R w = f.free + f.B;
+    f.psi_VB = -(2.0 * f.psi_V + w * f.psi_VV) * inverse(f.B);
+
+    const R of_n = f.inv_free, of_D = f.psi_V * at.inv_RT;
+    const R of_b = f.n * (f.inv_free * f.inv_free) + f.D * f.psi_VB * at.inv_RT;
+    FOR_SPECIES (k, M::NS) f.P_i[k] = of_n + of_b * m.phase_b[k] + of_D * f.D_i[k];
+
+    if constexpr (M::deltas_by_species) {
+        const R L_Vs = f.B * f.free * (f.psi_V * f.psi_V);
+        f.psi_Vd = L_Vs * shape(m, f.delta).slope;
+        const R of_delta = f.D * f.psi_Vd * at.inv_RT;
+        FOR_SPECIES (k, M::NS) f.P_i[k] += of_delta * f.delta_i[k];
+    }
+    EquationOf<M>::add_pressure_slopes(m, at, f);
+}
+
+// After pressure_slopes: psi with its other derivatives
+template <class M, class R> POINT_FN void energy_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
     const auto eos = shape(m, delta_of(m, f));
     const R B = f.B, w = f.free + B, inv_B = inverse(B);
     const R centred = f.free + (0.5 * eos.linear) * B, inv_centred = inverse(centred);
-    const R inv_D = -f.psi_V;
-
     f.psi = departure_integral(eos, B, inv_centred);
     f.psi_B = -(f.psi + w * f.psi_V) * inv_B;
-    f.psi_VB = -(2.0 * f.psi_V + w * f.psi_VV) * inv_B;
     f.psi_BB = -(2.0 * f.psi_B + w * f.psi_VB) * inv_B;
 
-    R of_delta = R(0.0), L_s = R(0.0), L_ss = R(0.0);
+    R L_s = R(0.0), L_ss = R(0.0);
     if constexpr (M::deltas_by_species) {
         // d sum/d delta1 = 1 - 2/(1 + delta1)^2, and its derivative
         const R inv_more = inverse(R(1.0 + f.delta)), curved = 4.0 * inv_more * inv_more * inv_more;
-        const R L_Vs = B * f.free * (inv_D * inv_D);
         departure_slopes(eos, B, centred, inv_centred, f.psi, L_s, L_ss);
         f.psi_d = L_s * eos.slope;
-        f.psi_Vd = L_Vs * eos.slope;
         f.psi_Bd = -(f.psi_d + w * f.psi_Vd) * inv_B;
         f.psi_dd = L_ss * (eos.slope * eos.slope) + L_s * curved;
-        of_delta = f.D * f.psi_Vd * at.inv_RT;
     }
+    EquationOf<M>::add_energy_slopes(m, L_s, L_ss, f);
+}
 
-    const R n_G2 = f.n * (f.inv_free * f.inv_free);
-    const R of_b = n_G2 + f.D * f.psi_VB * at.inv_RT, of_D = f.psi_V * at.inv_RT;
-    FOR_SPECIES (k, M::NS) {
-        f.P_i[k] = f.inv_free + of_b * m.phase_b[k] + of_D * f.D_i[k];
-        if constexpr (M::deltas_by_species) f.P_i[k] += of_delta * f.delta_i[k];
-    }
-    EquationOf<M>::add_slopes(m, at, L_s, L_ss, f);
+// After phase_stiffness: all other derivatives
+template <class M, class R> POINT_FN void further_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
+    pressure_slopes(m, at, f);
+    energy_slopes(m, at, f);
 }
 
 template <class M, class R> POINT_FN void phase_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {

@@ -59,12 +59,14 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
         low = select(open && f > 0.0, b, low);
         high = select(open && f < 0.0, b, high);
         // The bracket is closed: an exact root is one of its ends.
-        R next = b - f / smaller(slope, R(-1e-300));
-        next = select(next >= low && next <= high, next, R(0.5 * (low + high)));
+        const R newton = b - f / smaller(slope, R(-1e-300));
+        const auto sound = newton >= low && newton <= high;
+        const R middle = select(low > 0.0, sqrt(fabs(low * high)), R(0.5 * (low + high)));
+        const R next = select(sound, newton, middle);
         const R moved = fabs(next - b);
         b = select(open, next, b);
-        // The step after one of e b is of e^2 b at most, where b is in (0, 1/2]: |k b/(1 + b k)| < 1 there
-        const R enough = select(b > 0.0 && b < 0.6, R(1e-8), R(1e-14));
+        // Newton's step after one of e b is of e^2 b at most, where b is in (0, 1/2]: |k b/(1 + b k)| < 1 there
+        const R enough = select(sound && b > 0.0 && b < 0.6, R(1e-8), R(1e-14));
         open = open && moved > enough * fabs(b) && fabs(f) > 1e-15 * terms;
         if (everywhere(!open)) break;
     }

@@ -2,6 +2,9 @@
 #pragma once
 #include "gas/phases/bracket.h"
 
+constexpr int SHARE_STEPS = 2;      // to the amounts of a start
+constexpr double LARGE_SHARE = 0.5; // step from which they are left as they are
+
 // RT/(w - B) of one mole as one phase, a little more: the pressure is less. At most the highest that the equation has.
 template <class M, class R> POINT_FN R most_pressure(const M &m, const R T, const R V, const R *z) {
     Attraction<M, R> at;
@@ -207,6 +210,56 @@ PHASE_PART void start_from_trial(const M &m, const Feed<M, R> &feed, const Verdi
     }
 }
 
+// The amounts of a start at T and V. Its K_i and the ratio of its densities belong to the composition that the point
+// had: at that which it has now ln kappa and eta are off by nearly the same number, the logarithm of `factor`. Newton's
+// method to equal pressures in that.
+template <class M, class R>
+POINT_FN void share_by_pressure(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
+    Attraction<M, R> at;
+    attraction_at(m, s.T, at);
+
+    const R room = s.V - least_volume(m, s.T, z), ratio = exp(within(s.eta, 300.0));
+    R kappa[M::NS], factor = R(1.0);
+    FOR_SPECIES (k, M::NS) kappa[k] = exp(within(s.ln_kappa[k], 300.0));
+
+    UNROLL_BY(1)
+    for (int step = 0; step < SHARE_STEPS; ++step) {
+        // Both phases. moved: d v_i/d ln factor
+        Phase<M, R> of_v, of_l;
+        R v[M::NS], l[M::NS], moved[M::NS];
+        FOR_SPECIES (k, M::NS) {
+            const R now = factor * kappa[k], share = inverse(R(1.0 + now));
+            l[k] = z[k] * share;
+            v[k] = l[k] * now;
+            moved[k] = v[k] * share;
+        }
+        phase_sums<false>(m, at, v, of_v);
+        phase_sums<false>(m, at, l, of_l);
+
+        const R share_l = inverse(R(1.0 + factor * ratio));
+        place_room(m, R(room * share_l), of_l);
+        place_room(m, R(factor * ratio * of_l.room), of_v);
+        phase_stiffness(m, at, of_v);
+        phase_stiffness(m, at, of_l);
+        pressure_slopes(m, at, of_v);
+        pressure_slopes(m, at, of_l);
+
+        // The difference of the pressures, and its slope
+        R slope = R(0.0), moved_volume = of_v.room * share_l;
+        FOR_SPECIES (k, M::NS) {
+            slope += moved[k] * (of_v.P_i[k] + of_l.P_i[k]);
+            moved_volume += moved[k] * EquationOf<M>::least(m, s.T, k);
+        }
+        slope += moved_volume * (of_v.P_V + of_l.P_V);
+        const R change = (phase_pressure(at, of_l) - phase_pressure(at, of_v)) / slope;
+        factor = select(fabs(change) < LARGE_SHARE, R(factor * (1.0 + change)), factor);
+    }
+
+    const R moved = select(ask, log(factor), R(0.0));
+    s.eta += moved;
+    FOR_SPECIES (k, M::NS) s.ln_kappa[k] += moved;
+}
+
 // T, p, ln kappa and eta of s from its V and the energy, or the rest from its V and T. warm: the points with a start.
 // single(T, unconverged): T as if the mixture were one phase.
 template <Fixed FIXED, class M, class R, class Single>
@@ -219,6 +272,7 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
     // Two phases, as it was
     if (any_of(warm && todo)) {
         State<M, R> from = s;
+        share_by_pressure(m, given.z, warm && todo, from);
         const auto done = direct<FIXED>(m, given, warm && todo, from, true) && from.p > 0.0;
         take(done, from, s);
         s.steps = from.steps;
