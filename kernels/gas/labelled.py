@@ -62,7 +62,7 @@ def _by_name(mixture, name: str, labels, where: str) -> list[int]:
 
 
 def plain_composition(mixture, X):
-    """One composition X as `properties` takes it, without labels."""
+    """X, a single composition with or without labels, as `properties` takes it. Species go by their names."""
     labels = labels_of(mixture, {"X": X})
     return labels.plain({"X": X})["X"] if labels else X
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+WHOLE, LOWER, UPPER = "whole", "lower", "upper"  # parts of a matrix, see `tiles`
+
 
 def panel_rows(ns: int) -> int:
     """Rows of a register panel on a CPU: all up to 10 species, else the size from 10 down to 7 that leaves the fuller
@@ -37,9 +39,6 @@ def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
         panels += [matrix[j + 1 : last, j] for j in range(first, last)]
 
     return np.concatenate([*panels, np.diag(half)])
-
-
-WHOLE, LOWER, UPPER = "whole", "lower", "upper"
 
 
 def tiles(matrix: np.ndarray, part: str = WHOLE) -> np.ndarray:

@@ -70,8 +70,8 @@ class Known(typing.NamedTuple):
 
     @classmethod
     def of(cls, mixture, kernels, pairs, makers: list[Constants]) -> Known:
-        """Of a mixture's species, reactions and options, and of what computes the constants. pairs: as in
-        PlannedConstants."""
+        """All that a mixture tells the compiler: by its species, reactions and options, and by the models that compute
+        its constants. pairs: as in PlannedConstants."""
         known = cls(
             sizes={"NS": mixture.ns, "PANEL": pairs if isinstance(pairs, int) else 4}, flags={}, numbers={}, pieces=[]
         )

@@ -191,8 +191,9 @@ def test_rows_and_columns_that_are_read_where_they_lie(dtype, rows, columns):
 @pytest.mark.parametrize("rows", [4, 8, 16, 24, 48, 100])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_both_loops_have_the_same_bits(monkeypatch, dtype, rows, columns, past):
-    """With wide vectors whole panels whose sums are stored as they are have a loop of their own. What is added to zeros
-    has not. Rows are packed or lie, columns are packed or lie evenly; terms are beyond a turn of the loop."""
+    """With wide vectors a loop of its own serves whole panels, if their sums are stored as they are. If an output is
+    added to, the general loop serves all: added to zeros, it has the same bits. Rows are packed or lie, columns are
+    packed or lie evenly; there are more terms than a turn of the loop has."""
     if past:
         monkeypatch.setattr(direct_host, "STREAMED", 0)
     backend = get_backend("cpu", threads=1)

@@ -149,8 +149,8 @@ def test_a_broken_point_is_nan_and_alone(fault):
 @pytest.mark.parametrize("composition", ("Y", "X"))
 @pytest.mark.quick(composition="Y")
 def test_one_species_is_all_there_is_or_nothing(composition):
-    """What follows from the composition alone is found once with one species; at a point where that is not 1 all is
-    NaN, as with more species, and the others are what they are without it. Amounts X are divided by their sum."""
+    """With one species, quantities of the composition are computed once. A point whose fraction is not 1 is NaN in all
+    names, as with more species, and changes no other point. Amounts X are divided by their sum."""
     T, p = np.linspace(200, 2500, 300), np.geomspace(1e4, 3e7, 300)
     one, names = np.ones((1, 300)), " ".join(n for n in (EVERYTHING + " D_ij").split() if n != composition)
     clean = mixture(1).properties(names, **{"T": T, "p": p, composition: one})

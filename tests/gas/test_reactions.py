@@ -102,7 +102,7 @@ def test_shipped_mechanisms_are_cantera_s(file, phase):
     ],
 )
 def test_units_are_cantera_s(tmp_path, units, Ea):
-    """Of a reaction, below those of the file: an activation energy's own unit stays where the rest changes."""
+    """A reaction's units take the place of the file's. An activation energy with a unit of its own keeps it."""
     ct = pytest.importorskip("cantera")
     for kind in (PLAIN, FALLOFF):
         reactions = kind.replace("1000", Ea).replace("  rate-", f"  units: {units}\n  rate-", 1)

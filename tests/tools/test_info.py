@@ -38,7 +38,7 @@ def without(tmp_path, species, keys=None):
 
 @pytest.mark.parametrize("command", [["examples"], ["build", "--folder"]])
 def test_a_folder_that_cannot_be_made(command, tmp_path, capsys):
-    """One line with the place, no traceback."""
+    """The command prints a line that names the folder, and no traceback."""
     (tmp_path / "file").touch()
     assert cli.main([*command, str(tmp_path / "file/folder")]) == 1
     told = capsys.readouterr().err

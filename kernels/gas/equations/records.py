@@ -215,8 +215,8 @@ class Cubic:
     def ab(self, species: SpeciesData) -> tuple[np.ndarray, np.ndarray]:
         """a_c [Pa m6/mol2] (ns,) and b [m3/mol] (ns,).
 
-        SpeciesData holds Peng-Robinson's a and b. Those of the other equations follow from Tc and pc, with a map from
-        Tc and pc of its numbers.
+        SpeciesData holds Peng-Robinson's a and b. Other equations compute a and b from Tc and pc; an equation with a
+        volume map from the map's own Tc and pc.
         """
         if self.name == "pr":
             return species.a, species.b
