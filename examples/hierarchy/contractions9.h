@@ -78,7 +78,8 @@ template <class M, class Team> POINT_FN void tiling(const M &m, const Team &team
     constexpr long T = 16;
     const long down = (m.L + T - 1) / T, across = (m.R + T - 1) / T, at = team.league_rank(), c = at / (down * across),
                l0 = at / across % down * T, r0 = at % across * T;
-    const auto left = team.scratch(m.tile_left), right = team.scratch(m.tile_right);
+    const auto left = team.scratch(m.tile_left);
+    const auto right = team.scratch(m.tile_right);
     const auto sums = team.scratch(m.tile_sums);
     team.for_each(T * T, [&](long i) { sums(i) = 0; });
     for (long k0 = 0; k0 < m.K; k0 += T) {

@@ -54,9 +54,11 @@ template <class M, class I, class J> POINT_FN void per_pair(const M &m, const I 
 // Sums of what lies in scratch: of a team and of its members, level 0 and level 1
 template <class M, class Team> POINT_FN void scratch_levels(const M &m, const Team &team) {
     const long e = team.league_rank();
-    const auto near = team.scratch(m.near), far = team.scratch(m.far);
+    const auto near = team.scratch(m.near);
+    const auto far = team.scratch(m.far);
     const auto member = team.member();
-    const auto own = member.scratch(m.own), own_far = member.scratch(m.own_far);
+    const auto own = member.scratch(m.own);
+    const auto own_far = member.scratch(m.own_far);
     team.for_vector(m.n0, [&](auto i) { near(i) = as_number(i) + as_number(e); });
     team.for_vector(m.n1, [&](auto i) { far(i) = as_number(i) - as_number(e); });
     team.barrier();
@@ -91,7 +93,8 @@ template <class M, class Team> POINT_FN void slicing(const M &m, const Team &tea
         Real<decltype(r)> first(0.0), second(0.0);
         for (long p = 0; p < m.P; ++p) {
             const Real<decltype(r)> right = m.right(c, r, p);
-            first += left(0, p) * right, second += left(rows - 1, p) * right;
+            first += left(0, p) * right;
+            second += left(rows - 1, p) * right;
         }
         m.out(c, l0, r) = first;
         if (rows == 2) m.out(c, l0 + 1, r) = second;

@@ -9,7 +9,10 @@ struct Shared {
     template <class M> POINT_FN Shared(const M &m, long e, int point) : n(int(m.n)) {
         const int place[3] = {int(e % m.mx), int(e / m.mx % m.my), int(e / m.mx / m.my)};
         const int many[3] = {int(m.mx), int(m.my), int(m.mz)};
-        at[0] = point % n, at[1] = point / n % n, at[2] = point / n / n, inside = true;
+        at[0] = point % n;
+        at[1] = point / n % n;
+        at[2] = point / n / n;
+        inside = true;
         for (int d = 0; d < 3; ++d) {
             low[d] = at[d] == 0 && place[d] > 0 ? -1 : 0;
             high[d] = at[d] == n - 1 && place[d] < many[d] - 1 ? 1 : 0;
@@ -40,7 +43,8 @@ template <class M, class Team, class S> POINT_FN void nek_gather(const M &m, con
     team.for_each(m.n * m.n * m.n, [&](long point) {
         const Shared s(m, e, int(point));
         const scalar sum = s.sum(m, m.w, e);
-        const scalar p = m.p(e, s.at[2], s.at[1], s.at[0]), v = s.inside ? sum + scalar(0.1) * p : scalar(0);
+        const scalar p = m.p(e, s.at[2], s.at[1], s.at[0]);
+        const scalar v = s.inside ? sum + scalar(0.1) * p : scalar(0);
         m.v(e, s.at[2], s.at[1], s.at[0]) = v;
         pap += p * v / s.copies();
     });
@@ -51,7 +55,9 @@ template <class M, class Team, class S> POINT_FN void nek_step(const M &m, const
     const scalar alpha = m.rho(0) / m.pap(0);
     team.for_each(m.n * m.n * m.n, [&](long point) {
         const Shared s(m, e, int(point));
-        const int k = s.at[2], j = s.at[1], i = s.at[0];
+        const int k = s.at[2];
+        const int j = s.at[1];
+        const int i = s.at[0];
         m.x(e, k, j, i) = m.x(e, k, j, i) + alpha * m.p(e, k, j, i);
         const scalar r = m.r(e, k, j, i) - alpha * m.v(e, k, j, i);
         m.r(e, k, j, i) = r;

@@ -84,7 +84,11 @@ template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const 
             const Field &f = a.field[n];
             if (f.nx != nx || f.ny != ny) {
                 const long point = a.start + item, row = point / f.nx;
-                nx = f.nx, ny = f.ny, z = row / ny, x = point - row * nx, y = row - z * ny;
+                nx = f.nx;
+                ny = f.ny;
+                z = row / ny;
+                x = point - row * nx;
+                y = row - z * ny;
             }
             const long at = x * f.sx + y * f.sy + z * f.sz;
             if (f.size == 8) move_point<Inner, double, in>(a, f, at, a.column + item);
@@ -173,7 +177,8 @@ inline void move_row(const Field &f, const Place from, const long count, const b
             if (in) copy_past(view + at, first, run);
             else copy_past(first, view + at, run);
         } else move_run<Inner, Outer, in, 0>(view + at, first, run, f.sx);
-        at += run, x = 0;
+        at += run;
+        x = 0;
         if (++y == f.ny) y = 0, ++z;
     }
 }

@@ -9,12 +9,14 @@ enum { MEAN_U = 1, MEAN_P = 4, MEAN_T, MEAN_Y, SHEAR = MEAN_Y + NS, WITH_RHO = S
 
 // share: of this state in the time so far; weight: its time, times the share of all states before it
 template <class R, class Arguments> POINT_FN void average(const Arguments &a, const long t, const int count) {
-    R rho = R(0.0), du[3];
+    R rho = R(0.0);
+    R du[3];
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     // the new value of a mean; the difference from the old one
     const auto moved = [&](const int row, const R now) {
         double *mean = a.mean + row * a.ld_mean;
-        const R before = at<R>(mean, t), difference = now - before;
+        const R before = at<R>(mean, t);
+        const R difference = now - before;
         put(mean, t, before + a.share * difference, count);
         return difference;
     };
@@ -33,7 +35,8 @@ template <class R, class Arguments> POINT_FN void average(const Arguments &a, co
     gather(SHEAR, du[0] * du[1]);
     gather(SHEAR + 1, du[0] * du[2]);
     gather(SHEAR + 2, du[1] * du[2]);
-    const R d_p = moved(MEAN_P, at<R>(a.Q + CELL_P * a.ld_Q, t)), d_T = moved(MEAN_T, at<R>(a.T, t));
+    const R d_p = moved(MEAN_P, at<R>(a.Q + CELL_P * a.ld_Q, t));
+    const R d_T = moved(MEAN_T, at<R>(a.T, t));
     gather(MEAN_P, d_p * d_p);
     gather(MEAN_T, d_T * d_T);
     gather(WITH_RHO_T, d_rho * d_T);

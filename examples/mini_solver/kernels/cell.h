@@ -27,7 +27,8 @@ POINT_FN void react_cell(const M &m, const State &state, R &T, R &p, const Speci
     const R scale = rho / sum;
     FOR_SPECIES (k, M::NS) z[k] = z[k] * scale;
 
-    R reached = z[M::NS], p_then;
+    R reached = z[M::NS];
+    R p_then;
     state(z, reached, p_then);
     const auto moved = reaction_steps > 0.0 && reaction_status <= 0.0;
     T = select(moved, reached, T);

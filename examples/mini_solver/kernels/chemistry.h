@@ -36,7 +36,9 @@ template <class R, class Arguments> POINT_FN void scatter(const Arguments &a, co
 #if CONSERVATIVE
     back(a.Q + (CELL_P + 1) * a.ld_Q, BATCH_T);
 #endif
-    const R failed = select(asked, status, R(0.0)), before = at<R>(a.failed, t), worst = larger(failed, before);
+    const R failed = select(asked, status, R(0.0));
+    const R before = at<R>(a.failed, t);
+    const R worst = larger(failed, before);
     put(a.failed, t, worst, count);
     for (int i = 0; i < count; ++i)
         if (a.failed[t + i] > 0.0) a.rate[0] = NOT_A_NUMBER;

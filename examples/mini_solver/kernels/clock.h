@@ -55,7 +55,9 @@ POINT_FN void next_step_item(const NextStep &a, const long) {
 #ifdef ON_DEVICE
     if (a.ranks > 1) largest_of_all(a);
 #endif
-    const double waves = a.rates[0], diffusion = a.viscous ? a.rates[1] : 0.0, infinite = 1.0 / 0.0;
+    const double waves = a.rates[0];
+    const double diffusion = a.viscous ? a.rates[1] : 0.0;
+    const double infinite = 1.0 / 0.0;
     for (int v = 0; v <= a.viscous; ++v) a.rates[v] = 0.0;
     double *clock = a.clock;
     clock[LENGTH] = 0.0;

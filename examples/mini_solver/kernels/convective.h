@@ -10,7 +10,9 @@
 // How rough a quantity is: its fourth difference over its second differences and a floor. 1 beside a jump, O(dx^2) in
 // smooth flow, at extrema too.
 template <class R> POINT_FN R roughness(const R (&q)[5], const R floor) {
-    const R low = q[0] - 2.0 * q[1] + q[2], mid = q[1] - 2.0 * q[2] + q[3], high = q[2] - 2.0 * q[3] + q[4];
+    const R low = q[0] - 2.0 * q[1] + q[2];
+    const R mid = q[1] - 2.0 * q[2] + q[3];
+    const R high = q[2] - 2.0 * q[3] + q[4];
     return fabs(low - 2.0 * mid + high) / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
 }
 
@@ -25,7 +27,9 @@ template <class R> POINT_FN void neighbours(const double *row, const int t, cons
 // components of u on all five cells count: one of them on one cell is near 0 here and there in any turbulence.
 template <class R, class Arguments>
 POINT_FN R ringing(const Arguments &a, const int d, const int t, const R (&p)[5], const R rho) {
-    const R low = p[0] - 2.0 * p[1] + p[2], mid = p[1] - 2.0 * p[2] + p[3], high = p[2] - 2.0 * p[3] + p[4];
+    const R low = p[0] - 2.0 * p[1] + p[2];
+    const R mid = p[1] - 2.0 * p[2] + p[3];
+    const R high = p[2] - 2.0 * p[3] + p[4];
     R u[5], motion = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -48,9 +52,11 @@ template <class R, class Arguments> POINT_FN R theta_at(const Arguments &a, cons
     const int s = a.stride[d];
     R q[5], rest[5], p[5], rho = R(0.0);
     neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
-    R x = roughness(p, 0.4 * p[2]), mixing = R(0.0);
+    R x = roughness(p, 0.4 * p[2]);
+    R mixing = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
-    const R by_sound = 1.0 / (at<R>(a.gamma_c, t) * p[2]), floor = 0.06 * rho; // rho c^2 = gamma_c p
+    const R by_sound = 1.0 / (at<R>(a.gamma_c, t) * p[2]);
+    const R floor = 0.06 * rho; // rho c^2 = gamma_c p
     UNROLL
     for (int m = 0; m < 5; ++m) rest[m] = -(p[m] - p[2]) * (rho * by_sound);
     FOR_SPECIES (k, NS) {
@@ -87,7 +93,8 @@ template <class R> struct Smooth {
     }
     POINT_FN Smooth(const R (&p)[6], const R gamma_l, const R gamma_r) {
         differences(p, bend, of_p);
-        stiffness[0] = gamma_l * p[2], stiffness[1] = gamma_r * p[3];
+        stiffness[0] = gamma_l * p[2];
+        stiffness[1] = gamma_r * p[3];
         mixing[0] = mixing[1] = R(0.0);
     }
     // of rho_k or rho in cell c, less what sound does to it
@@ -123,13 +130,18 @@ template <class R> POINT_FN R weno(const R q0, const R q1, const R q2, const R q
     const R b2 = (13.0 / 12.0) * square(q2 - 2.0 * q3 + q4) + 0.25 * square(3.0 * q2 - 4.0 * q3 + q4);
     // The weights are d_k (1 + (tau/(b_k + small))^2) over their sum. All are multiplied by the product of the three
     // (b_k + small)^2, which leaves one division.
-    const R small = tiny * (square(q0) + square(q1) + square(q2) + square(q3) + square(q4)) + 1e-45,
-            tau2 = square(b0 - b2);
-    const R c0 = square(b0 + small), c1 = square(b1 + small), c2 = square(b2 + small);
-    const R w0 = 0.1 * (c0 + tau2) * (c1 * c2), w1 = 0.6 * (c1 + tau2) * (c0 * c2), w2 = 0.3 * (c2 + tau2) * (c0 * c1);
+    const R small = tiny * (square(q0) + square(q1) + square(q2) + square(q3) + square(q4)) + 1e-45;
+    const R tau2 = square(b0 - b2);
+    const R c0 = square(b0 + small);
+    const R c1 = square(b1 + small);
+    const R c2 = square(b2 + small);
+    const R w0 = 0.1 * (c0 + tau2) * (c1 * c2);
+    const R w1 = 0.6 * (c1 + tau2) * (c0 * c2);
+    const R w2 = 0.3 * (c2 + tau2) * (c0 * c1);
     // a correction to q2: a uniform field keeps its bits
-    const R d0 = (2.0 * (q0 - q2) - 7.0 * (q1 - q2)) * (1.0 / 6.0), d1 = ((q2 - q1) + 2.0 * (q3 - q2)) * (1.0 / 6.0),
-            d2 = (5.0 * (q3 - q2) - (q4 - q2)) * (1.0 / 6.0);
+    const R d0 = (2.0 * (q0 - q2) - 7.0 * (q1 - q2)) * (1.0 / 6.0);
+    const R d1 = ((q2 - q1) + 2.0 * (q3 - q2)) * (1.0 / 6.0);
+    const R d2 = (5.0 * (q3 - q2) - (q4 - q2)) * (1.0 / 6.0);
     return q2 + (w0 * d0 + w1 * d1 + w2 * d2) / (w0 + w1 + w2);
 }
 
@@ -171,10 +183,14 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
 
     // ---- KEEP: pairs (A, B) of cells on both sides of the face, weights of the central derivative of order ORDER
 #if ORDER == 6
-    constexpr int PAIRS = 6, A[6] = {2, 2, 1, 2, 1, 0}, B[6] = {3, 4, 3, 5, 4, 3};
+    constexpr int PAIRS = 6;
+    constexpr int A[6] = {2, 2, 1, 2, 1, 0};
+    constexpr int B[6] = {3, 4, 3, 5, 4, 3};
     constexpr double WEIGHT[6] = {1.5, -0.3, -0.3, 1.0 / 30, 1.0 / 30, 1.0 / 30};
 #else
-    constexpr int PAIRS = 3, A[3] = {2, 2, 1}, B[3] = {3, 4, 3};
+    constexpr int PAIRS = 3;
+    constexpr int A[3] = {2, 2, 1};
+    constexpr int B[3] = {3, 4, 3};
     constexpr double WEIGHT[3] = {4.0 / 3, -1.0 / 6, -1.0 / 6};
 #endif
     UNROLL
@@ -182,7 +198,8 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
     UNROLL
     for (int i = 0; i < PAIRS; ++i) rate[i] = (0.25 * WEIGHT[i]) * (u[0][A[i]] + u[0][B[i]]);
 
-    const R gamma_l = at<R>(a.gamma_c, t - s), gamma_r = at<R>(a.gamma_c, t);
+    const R gamma_l = at<R>(a.gamma_c, t - s);
+    const R gamma_r = at<R>(a.gamma_c, t);
 #if DISSIPATION == 1
     Smooth<R> smooth(p, gamma_l, gamma_r);
 #endif
@@ -213,15 +230,19 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
     }
 
     // Momentum, pressure and energy.
-    R M[3] = {R(0.0), R(0.0), R(0.0)}, FA = R(0.0), FE = R(0.0);
+    R M[3] = {R(0.0), R(0.0), R(0.0)};
+    R FA = R(0.0);
+    R FE = R(0.0);
 #if CONSERVATIVE
     R e[6];
     stencil_of(a.e_vol, t, s, e);
 #endif
     UNROLL
     for (int i = 0; i < PAIRS; ++i) {
-        const int l = A[i], r = B[i];
-        const R mass = rate[i] * (rho[l] + rho[r]), pressure = (0.5 * WEIGHT[i]) * (p[l] + p[r]);
+        const int l = A[i];
+        const int r = B[i];
+        const R mass = rate[i] * (rho[l] + rho[r]);
+        const R pressure = (0.5 * WEIGHT[i]) * (p[l] + p[r]);
         UNROLL
         for (int c = 0; c < 3; ++c) M[c] += 0.5 * mass * (u[c][l] + u[c][r]);
         M[0] += pressure;
@@ -242,7 +263,9 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
 #endif
     if (a.asks) {
         // what the limiter wants to know of a cell, of this face alone
-        const R jump = square(u[0][3] - u[0][2]), low = smaller(p[2], p[3]), high = larger(p[2], p[3]);
+        const R jump = square(u[0][3] - u[0][2]);
+        const R low = smaller(p[2], p[3]);
+        const R high = larger(p[2], p[3]);
         auto calm = both(low >= 0.5 * high,
                          both(gamma_l * rho[2] * jump <= 0.089 * p[2], gamma_r * rho[3] * jump <= 0.089 * p[3]));
         calm = both(calm, worst <= (a.room[d] * FLOOR) * smaller(rho[2], rho[3]));
@@ -276,8 +299,10 @@ POINT_FN void upwind(const Arguments &a, const int d, const int t, const int cou
         Sides<R> q = reconstruct(q6, TINY);
         q.l = select(q.l >= 0.0, q.l, q6[2]);
         q.r = select(q.r >= 0.0, q.r, q6[3]);
-        left[k] = q.l, right[k] = q.r;
-        mass_l += q.l, mass_r += q.r;
+        left[k] = q.l;
+        right[k] = q.r;
+        mass_l += q.l;
+        mass_r += q.r;
     }
 
     Sides<R> U[3];
@@ -297,11 +322,15 @@ POINT_FN void upwind(const Arguments &a, const int d, const int t, const int cou
     if (any_of(empty)) {
         R rho_l = R(0.0), rho_r = R(0.0);
         FOR_SPECIES (k, NS) {
-            const R l = at<R>(Q + k * a.ld_Q, t - s), r = at<R>(Q + k * a.ld_Q, t);
-            left[k] = select(empty, l, left[k]), right[k] = select(empty, r, right[k]);
-            rho_l += l, rho_r += r;
+            const R l = at<R>(Q + k * a.ld_Q, t - s);
+            const R r = at<R>(Q + k * a.ld_Q, t);
+            left[k] = select(empty, l, left[k]);
+            right[k] = select(empty, r, right[k]);
+            rho_l += l;
+            rho_r += r;
         }
-        mass_l = select(empty, rho_l, mass_l), mass_r = select(empty, rho_r, mass_r);
+        mass_l = select(empty, rho_l, mass_l);
+        mass_r = select(empty, rho_r, mass_r);
     }
 
     // HLLC of these states, blended into the central flux.

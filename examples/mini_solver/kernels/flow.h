@@ -84,7 +84,9 @@ POINT_FN R flow_temperature_by_newton(const M &m, const R p, const Species &rho_
 
 // sqrt(T) where A = gg - 2 gq s + qq s^2: the root of a2 s^2 + 2 a1 s - a0 = 0
 template <class R> POINT_FN R flow_root(const R p, const R ideal, const R inv_D, const R gg, const R gq, const R qq) {
-    const R a2 = ideal - qq * inv_D, a1 = gq * inv_D, a0 = gg * inv_D + p;
+    const R a2 = ideal - qq * inv_D;
+    const R a1 = gq * inv_D;
+    const R a0 = gg * inv_D + p;
     return a0 / (a1 + sqrt(a1 * a1 + a2 * a0));
 }
 
@@ -100,7 +102,8 @@ POINT_FN R flow_temperature_with_bends(const M &m, const R p, const Species &rho
             z = rho * m.q_mass[k];
         },
         gg, gq, qq);
-    const R s = flow_root(p, R(N / (1.0 - B)), inv_D, gg, gq, qq), T = s * s;
+    const R s = flow_root(p, R(N / (1.0 - B)), inv_D, gg, gq, qq);
+    const R T = s * s;
 
     const auto straight = T <= m.bend_T[0];
     if (everywhere(straight)) return T;
@@ -116,7 +119,8 @@ template <class M, class R, class Species>
 POINT_FN void flow_temperature_p(const M &m, const R p, const Species &rho_k, R &T) {
     R N, B, s = R(0.0);
     flow_linear_sums(m, rho_k, N, B);
-    const R inv_D = flow_inv_D(shape(m, delta_of(m, rho_k)), B), ideal = N / (1.0 - B);
+    const R inv_D = flow_inv_D(shape(m, delta_of(m, rho_k)), B);
+    const R ideal = N / (1.0 - B);
     if constexpr (M::alpha_bends && !M::by_pairs) {
         T = flow_temperature_with_bends(m, p, rho_k, N, B, inv_D);
         T = select(N > 0.0 && B < 1.0, T, R(NOT_A_NUMBER));
@@ -153,14 +157,17 @@ template <class M, class R, class Species, class Shape>
 POINT_FN FlowState<R> flow_at(const M &m, const R T, const Species &rho_k, const FlowSums<R> &f, const Shape &eos) {
     R cp_ig, h_ig;
     ideal_gas(m, T, rho_k, cp_ig, h_ig); // weighted by rho_k: per volume
-    const R inv_D = flow_inv_D(eos, f.B), inv_free = 1.0 / (1.0 - f.B), L = flow_log(eos, f.B);
+    const R inv_D = flow_inv_D(eos, f.B);
+    const R inv_free = 1.0 / (1.0 - f.B);
+    const R L = flow_log(eos, f.B);
     return {h_ig - f.N * T + (T * f.A_T - f.A) * L, cp_ig - f.N + T * f.A_TT * L, f.N * T * inv_free - f.A * inv_D,
             f.N * inv_free - f.A_T * inv_D};
 }
 
 // rho dp/drho at constant T and composition
 template <class Shape, class R> POINT_FN R flow_stiffness(const R T, const FlowSums<R> &f, const Shape &eos) {
-    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D(eos, f.B);
+    const R inv_free = 1.0 / (1.0 - f.B);
+    const R inv_D = flow_inv_D(eos, f.B);
     return f.N * T * (inv_free * inv_free) - f.A * (2.0 + eos.sum * f.B) * (inv_D * inv_D);
 }
 
@@ -168,7 +175,8 @@ template <class Shape, class R> POINT_FN R flow_stiffness(const R T, const FlowS
 template <class M, class R, class Species>
 POINT_FN void flow_state(const M &m, const R T, const Species &rho_k, R &p_eos, R &e_vol, R &cv_vol, R &gamma_c,
                          R &gruneisen) {
-    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
+    const R root_T = sqrt(known_temperature(T));
+    const R inv_root = 1.0 / root_T;
     const auto eos = shape(m, delta_of(m, rho_k));
     const FlowSums<R> f = flow_sums(m, T, root_T, inv_root, rho_k, pair_sums<M, R>(m, rho_k));
     const FlowState<R> q = flow_at(m, T, rho_k, f, eos);
@@ -187,10 +195,12 @@ POINT_FN void flow_temperature_e(const M &m, const R e_vol, const Species &rho_k
     const PairSums<R> pairs = pair_sums<M, R>(m, rho_k);
     auto open = !(T < 0.0);
     for (int step = 0; step < 8; ++step) {
-        const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
+        const R root_T = sqrt(known_temperature(T));
+        const R inv_root = 1.0 / root_T;
         const FlowSums<R> f = flow_sums(m, T, root_T, inv_root, rho_k, pairs);
         const FlowState<R> q = flow_at(m, T, rho_k, f, eos);
-        const R change = (e_vol - q.e_vol) / q.cv_vol, bound = 0.3 * T;
+        const R change = (e_vol - q.e_vol) / q.cv_vol;
+        const R bound = 0.3 * T;
         const R next = T + smaller(larger(change, -bound), bound);
         const auto done = fabs(change) < 1e-14 * T;
         T = select(open, next, T);
@@ -203,20 +213,28 @@ POINT_FN void flow_temperature_e(const M &m, const R e_vol, const Species &rho_k
 // = e_k - (rho cv/p_T) p_k, and the partial specific enthalpy h_Y = e_k + T p_T v_k, v_k = p_k/(rho dp/drho|T).
 template <class M, class R, class Species, class OutH, class OutE>
 POINT_FN void flow_partials(const M &m, const R T, const Species &rho_k, OutH &h_Y, OutE &eps_k) {
-    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
+    const R root_T = sqrt(known_temperature(T));
+    const R inv_root = 1.0 / root_T;
     const auto eos = shape(m, delta_of(m, rho_k));
     const FlowSums<R> f = flow_sums(m, T, root_T, inv_root, rho_k, pair_sums<M, R>(m, rho_k));
     const FlowState<R> q = flow_at(m, T, rho_k, f, eos);
-    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D(eos, f.B), L = flow_log(eos, f.B), RT = R_UNIVERSAL * T,
-            ln_T = log_for_ideal(m, T);
-    const R L_B = (inv_D - L) / f.B, excess = T * f.A_T - f.A, energy_b = excess * L_B, by_n = RT * inv_free;
+    const R inv_free = 1.0 / (1.0 - f.B);
+    const R inv_D = flow_inv_D(eos, f.B);
+    const R L = flow_log(eos, f.B);
+    const R RT = R_UNIVERSAL * T;
+    const R ln_T = log_for_ideal(m, T);
+    const R L_B = (inv_D - L) / f.B;
+    const R excess = T * f.A_T - f.A;
+    const R energy_b = excess * L_B;
+    const R by_n = RT * inv_free;
     const R by_b = f.N * T * (inv_free * inv_free) + f.A * (eos.sum + 2.0 * eos.product * f.B) * (inv_D * inv_D);
     R by_sum = R(0.0), energy_sum = R(0.0); // where the shape moves with the composition; see shape_slope
     if constexpr (M::deltas_by_species) {
         by_sum = f.A * f.B * (1.0 - f.B) * (inv_D * inv_D);
         energy_sum = excess * departure_slope(eos, f.B, R(1.0 / (1.0 + 0.5 * eos.sum * f.B)), L);
     }
-    const R volume = T * q.p_T / flow_stiffness(T, f, eos), energy = q.cv_vol / q.p_T;
+    const R volume = T * q.p_T / flow_stiffness(T, f, eos);
+    const R energy = q.cv_vol / q.p_T;
     attraction_slopes(m, T, rho_k, [&](int s, const R S, const R S_T) { // half of dA/drho_s and of dA_T/drho_s
         R p_k = by_n * m.inv_W[s] + by_b * m.b_mass[s] - 2.0 * S * inv_D;
         R e_k =

@@ -39,7 +39,8 @@ POINT_FN void ideal_flow_temperature_e(const M &m, const R e_vol, const Species 
     for (int step = 0; step < 8; ++step) {
         R cp, h;
         ideal_gas(m, T, rho_k, cp, h);
-        const R change = (e_vol - (h - N * T)) / (cp - N), bound = 0.3 * T;
+        const R change = (e_vol - (h - N * T)) / (cp - N);
+        const R bound = 0.3 * T;
         const R next = T + smaller(larger(change, -bound), bound);
         const auto done = fabs(change) < 1e-14 * T;
         T = select(open, next, T);
@@ -53,9 +54,12 @@ template <class M, class R, class Species, class OutH, class OutE>
 POINT_FN void ideal_flow_partials(const M &m, const R T, const Species &rho_k, OutH &h_Y, OutE &eps_k) {
     R cp, h;
     ideal_gas(m, T, rho_k, cp, h);
-    const R N = ideal_flow_N<R>(m, rho_k), ratio = (cp - N) / N, ln_T = log_for_ideal(m, T);
+    const R N = ideal_flow_N<R>(m, rho_k);
+    const R ratio = (cp - N) / N;
+    const R ln_T = log_for_ideal(m, T);
     FOR_SPECIES (k, M::NS) {
-        const R h_k = species_ideal<false>(m, T, ln_T, k), p_k = R_UNIVERSAL * T * m.inv_W[k];
+        const R h_k = species_ideal<false>(m, T, ln_T, k);
+        const R p_k = R_UNIVERSAL * T * m.inv_W[k];
         h_Y.set(k, h_k);
         eps_k.set(k, h_k - p_k - ratio * p_k);
     }

@@ -112,34 +112,45 @@ POINT_FN R species_bounds(const Arguments &a, const int t, const int count, cons
                           const R rough, const R short_of) {
     R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0), least = R(1.0);
     const R here = molar_density<R>(a, t);
-    R lowest = here, highest = here, n = here, left = R(1.0), diffused = R(0.0);
+    R lowest = here;
+    R highest = here;
+    R n = here;
+    R left = R(1.0);
+    R diffused = R(0.0);
     FOR_SPECIES (k, NS) rho_k[k] = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho, taken[k] = R(0.0);
 
     // First order at all faces, and what the higher order takes in addition.
     UNROLL
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
-        const int d = face / 2, side = face % 2;
-        const int s = a.stride[d], at_face = t + side * s;
+        const int d = face / 2;
+        const int side = face % 2;
+        const int s = a.stride[d];
+        const int at_face = t + side * s;
         const auto out = (side ? step : -step) * area_over_volume<R>(a, d, t, side); // what leaves counts positive
         const Donor<R> f = donor_of<R>(a, at_face, d);
         const R beside = molar_density<R>(a, side ? t + s : t - s);
         R moles = R(0.0);
         FOR_SPECIES (k, NS) {
-            const R high = species_flux<R>(a, at_face, d, k), diffuses = out * diffusion<R>(a, at_face, d, k);
-            const R low = select(f.open > 0.5, donor_flux(a, at_face, d, f, k), high), more = out * (high - low);
+            const R high = species_flux<R>(a, at_face, d, k);
+            const R diffuses = out * diffusion<R>(a, at_face, d, k);
+            const R low = select(f.open > 0.5, donor_flux(a, at_face, d, f, k), high);
+            const R more = out * (high - low);
             rho_k[k] -= out * low;
             n -= (INV_W[k] * out) * low;
             diffused -= INV_W[k] * diffuses;
             taken[k] += larger(diffuses + larger(more, R(0.0)), R(0.0)); // whatever the neighbour leaves of `more`
             moles += INV_W[k] * more;
         }
-        lowest = smaller(lowest, beside), highest = larger(highest, beside);
+        lowest = smaller(lowest, beside);
+        highest = larger(highest, beside);
         left -= out * f.velocity;
-        lowers += larger(moles, R(0.0)), raises += larger(-moles, R(0.0));
+        lowers += larger(moles, R(0.0));
+        raises += larger(-moles, R(0.0));
     }
 
     // Shares of the species.
-    const auto asked = rough > 0.0 || short_of > 0.0, bounded = rough > 0.0; // whatever neighbours in its pack ask
+    const auto asked = rough > 0.0 || short_of > 0.0;
+    const auto bounded = rough > 0.0; // whatever neighbours in its pack ask
     FOR_SPECIES (k, NS) {
         const R share = select(asked, share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]), R(1.0));
         put(a.shares + k * a.ld_shares, t, share, count);
@@ -149,8 +160,8 @@ POINT_FN R species_bounds(const Arguments &a, const int t, const int count, cons
     // Bounds are compressed with the fluid: else an extremum would keep each expansion of a sound wave and lose each
     // compression. What diffuses comes on top, in a fluid that it has made expand.
     lowest *= left, highest *= left;
-    const R may_lower = select(bounded, share_of<R>(n - lowest, lowers), R(1.0)),
-            may_raise = select(bounded, share_of<R>(highest - n, raises), R(1.0));
+    const R may_lower = select(bounded, share_of<R>(n - lowest, lowers), R(1.0));
+    const R may_raise = select(bounded, share_of<R>(highest - n, raises), R(1.0));
 
     put(a.shares + LOWERS * a.ld_shares, t, may_lower, count);
     put(a.shares + RAISES * a.ld_shares, t, may_raise, count);
@@ -177,13 +188,15 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 
     UNROLL
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
-        const int d = face / 2, side = face % 2;
+        const int d = face / 2;
+        const int side = face % 2;
         const int at_face = t + side * a.stride[d];
         const auto out = (side ? step : -step) * area_over_volume<R>(a, d, t, side);
         const First<R> f = first_order<R>(a, at_face, d);
         const auto open = at<R>(a.open + d * a.ld_open, at_face) > 0.5;
         const double *flux = flux_of<R>(a, d);
-        R high[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)}, low[5];
+        R high[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)};
+        R low[5];
         UNROLL
         for (int c = 0; c < 3; ++c) high[c] = at<R>(flux + (FLUX_M + c) * a.ld_flux_x, at_face), low[c] = f.q.M[c];
         high[3] = at<R>(flux + FLUX_E * a.ld_flux_x, at_face);
@@ -207,7 +220,8 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 
     // The share that any set of faces can bear in full.
     const auto energy = [](const R(&v)[5]) { return v[3] - 0.5 * (square(v[0]) + square(v[1]) + square(v[2])) / v[4]; };
-    const R at_first = energy(first), least = LEAST * at_first;
+    const R at_first = energy(first);
+    const R least = LEAST * at_first;
     for (int faces = 1; faces < 1 << (2 * DIMENSIONS); ++faces) { // a bit for each
         R all[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)};
         UNROLL
@@ -248,11 +262,12 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
         UNROLL
         for (int d = 0; d < DIMENSIONS; ++d) {
             const int s = a.stride[d];
-            R low = larger(-species_flux<R>(a, t, d, k), R(0.0)),
-              high = larger(species_flux<R>(a, t + s, d, k), R(0.0));
+            R low = larger(-species_flux<R>(a, t, d, k), R(0.0));
+            R high = larger(species_flux<R>(a, t + s, d, k), R(0.0));
 #if VISCOUS // no more than 1.5 of the point values diffuses, in their direction
             const double *row = viscous_row<R>(a, d, k);
-            low += 1.5 * larger(-at<R>(row, t), R(0.0)), high += 1.5 * larger(at<R>(row, t + s), R(0.0));
+            low += 1.5 * larger(-at<R>(row, t), R(0.0));
+            high += 1.5 * larger(at<R>(row, t + s), R(0.0));
 #endif
             leaves += net<R>(a, d, t, R(-low), high);
         }
@@ -261,12 +276,14 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
     }
 
     // Pressure and velocity: are the neighbours' near?
-    const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t);
+    const R p = at<R>(a.Q + CELL_P * a.ld_Q, t);
+    const R g = at<R>(a.gamma_c, t);
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d) {
         const int s = a.stride[d];
         const double *row = a.Q + CELL_P * a.ld_Q, *u = a.Q + (CELL_U + d) * a.ld_Q;
-        const R p_l = at<R>(row, t - s), p_r = at<R>(row, t + s);
+        const R p_l = at<R>(row, t - s);
+        const R p_r = at<R>(row, t + s);
         const R jump = larger(fabs(at<R>(u, t + s) - at<R>(u, t)), fabs(at<R>(u, t) - at<R>(u, t - s)));
         const auto quiet =
             smaller(p_l, p_r) >= 0.5 * p && larger(p_l, p_r) <= 2.0 * p && g * rho * square(jump) <= 0.09 * p;
@@ -291,13 +308,16 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
 template <class R, class Arguments> POINT_FN void shares_of(const Arguments &a, const int t, const int count) {
     const double step = a.scale * a.length[0];
     const R asks = larger(-at<R>(a.shares + ANY * a.ld_shares, t), R(0.0));
-    const R loud = select(asks >= LOUD, R(1.0), R(0.0)), others = asks - LOUD * loud,
-            short_of = select(others >= SHORT, R(1.0), R(0.0)), rough = others - SHORT * short_of;
+    const R loud = select(asks >= LOUD, R(1.0), R(0.0));
+    const R others = asks - LOUD * loud;
+    const R short_of = select(others >= SHORT, R(1.0), R(0.0));
+    const R rough = others - SHORT * short_of;
     R rho = R(0.0), bulk = R(1.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     const R least = species_bounds(a, t, count, step, rho, rough, short_of);
     if (any_of(loud > 0.0)) {
-        const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
+        const R p = at<R>(a.Q + CELL_P * a.ld_Q, t);
+        const R inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
         bulk = select(loud > 0.0, bulk_bounds(a, t, step, rho, p, inverse), bulk);
     }
     put(a.shares + BULK * a.ld_shares, t, bulk, count);
@@ -331,8 +351,9 @@ POINT_FN void take_back(const Arguments &a, const int d, const int t, const int 
     const R together = smaller(bulk, smaller(select(onwards, share_left(LOWERS), share_right(LOWERS)),
                                              select(onwards, share_right(RAISES), share_left(RAISES))));
     FOR_SPECIES (k, NS) {
-        const R before = species_flux<R>(a, t, d, k), low = donor_flux(a, t, d, f, k),
-                diffuses = diffusion<R>(a, t, d, k);
+        const R before = species_flux<R>(a, t, d, k);
+        const R low = donor_flux(a, t, d, f, k);
+        const R diffuses = diffusion<R>(a, t, d, k);
         const R once = select(here && together < 1.0, low + together * (before - low), before);
         const R more = (once - low) + diffuses;
         const R share = select(more > 0.0, share_left(k), share_right(k));
@@ -361,12 +382,14 @@ POINT_FN void take_back(const Arguments &a, const int d, const int t, const int 
     for (int c = 0; c < 3; ++c) {
         const double *velocity = a.Q + (CELL_U + c) * a.ld_Q;
         double *to = flux + (FLUX_M + c) * a.ld_flux_x;
-        const R u = 0.5 * (at<R>(velocity, t - s) + at<R>(velocity, t)), high = at<R>(to, t);
+        const R u = 0.5 * (at<R>(velocity, t - s) + at<R>(velocity, t));
+        const R high = at<R>(to, t);
         squares += u * u;
         put(to, t, select(here, high + (change[c] + mass * u), high), count);
     }
     double *A = flux + FLUX_A * a.ld_flux_x, *E = flux + FLUX_E * a.ld_flux_x;
-    const R high = at<R>(E, t), through = at<R>(A, t);
+    const R high = at<R>(E, t);
+    const R through = at<R>(A, t);
     put(E, t, select(here, high + (change[3] + 0.5 * squares * mass + energy), high), count);
 #if !CONSERVATIVE
     put(A, t, select(here, through + change[4], through), count);

@@ -61,7 +61,8 @@ POINT_FN void mapped_flow_temperature_e(const M &m, const R e_vol, const Species
         MappedState<R> s;
         R e;
         mapped_flow_at(m, T, rho_k, s, e);
-        const R change = (e_vol - e) / s.cv, bound = 0.3 * T;
+        const R change = (e_vol - e) / s.cv;
+        const R bound = 0.3 * T;
         const R next = T + smaller(larger(change, -bound), bound);
         const auto done = fabs(change) < 1e-14 * T;
         T = select(open, next, T);

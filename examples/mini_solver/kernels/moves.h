@@ -40,8 +40,13 @@ KERNEL(move_boxes, Moves, 128) {
     int p = 0;
     while (p + 1 < a.parts && item >= a.part[p + 1].start) ++p;
     const Part &m = a.part[p];
-    const unsigned cell = unsigned(item - m.start), nx = m.cells[0], ny = m.cells[1], row = cell / nx,
-                   x = cell - row * nx, z = row / ny, y = row - z * ny;
+    const unsigned cell = unsigned(item - m.start);
+    const unsigned nx = m.cells[0];
+    const unsigned ny = m.cells[1];
+    const unsigned row = cell / nx;
+    const unsigned x = cell - row * nx;
+    const unsigned z = row / ny;
+    const unsigned y = row - z * ny;
     const double *from =
         m.from + parity * m.from_slot + (x * m.from_stride[0] + y * m.from_stride[1] + z * m.from_stride[2]);
     double *to = m.to + parity * m.to_slot + (x * m.to_stride[0] + y * m.to_stride[1] + z * m.to_stride[2]);
@@ -91,7 +96,9 @@ KERNEL(signal_neighbours, Signal, 1) {
                     seen = *a.mine[side];
                 }
                 if (seen < number && !a.late[0]) {
-                    a.late[1] = number, a.late[2] = seen, a.late[0] = 1 + side;
+                    a.late[1] = number;
+                    a.late[2] = seen;
+                    a.late[0] = 1 + side;
                     if (a.alarm) *a.alarm = NOT_A_NUMBER;
                 }
             }

@@ -16,10 +16,13 @@ template <class R, int NS> struct Fractions {
 template <class M, class R, class Species, class Out>
 POINT_FN void equilibrium_flow_temperature_e(const M &m, const R e_vol, const Species &rho_k, R &T, Out &ln_kappa,
                                              R &eta, R &p, R &phases_status, R &phases_steps) {
-    R rho = R(0.0), vol, unconverged;
+    R rho = R(0.0);
+    R vol;
+    R unconverged;
     FOR_SPECIES (k, M::NS) rho += rho_k[k];
 
-    const R inv_rho = 1.0 / rho, T_start = T;
+    const R inv_rho = 1.0 / rho;
+    const R T_start = T;
     Fractions<R, M::NS> Y;
     FOR_SPECIES (k, M::NS) Y.at[k] = rho_k[k] * inv_rho;
 
@@ -48,7 +51,9 @@ template <class M, class R, class Species, class OutE, class OutH>
 POINT_FN void equilibrium_flow_partials(const M &m, const R T, const R vol, const R h, const R cv, const R p_T,
                                         const R p_v, const Species &v_Y, const Species &h_Y, const R phases_status,
                                         OutE &eps_k, OutH &h_carried) {
-    const R of_v = cv * p_v / p_T - T * p_T, of_all = h + of_v * vol, ln_T = log_for_ideal(m, T);
+    const R of_v = cv * p_v / p_T - T * p_T;
+    const R of_all = h + of_v * vol;
+    const R ln_T = log_for_ideal(m, T);
     const auto two = has_two_phases(phases_status);
     FOR_SPECIES (k, M::NS) {
         eps_k.set(k, select(two, of_all, R(h_Y[k] + of_v * v_Y[k])));

@@ -8,7 +8,8 @@ POINT_FN void cell_reactor(const M &m, R &T, R &p, const Species &rho_k, const R
                            R &reaction_status, R &reaction_steps) {
     const auto state = [&](const auto &z, R &reached, R &p_then) {
         flow_temperature_e(m, e_vol, z, reached);
-        const R root_T = sqrt(known_temperature(reached)), inv_root = 1.0 / root_T;
+        const R root_T = sqrt(known_temperature(reached));
+        const R inv_root = 1.0 / root_T;
         const auto eos = shape(m, delta_of(m, z));
         const FlowSums<R> f = flow_sums(m, reached, root_T, inv_root, z, pair_sums<M, R>(m, z));
         p_then = flow_at(m, reached, z, f, eos).p;

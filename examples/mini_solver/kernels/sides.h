@@ -32,11 +32,16 @@ template <class R, class Arguments> POINT_FN auto yielding(const Arguments &a, c
 template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a, const long t, const int count) {
     const Beyond b = beyond(a, t);
     const R kind = at<R>(a.given + KIND * a.ld_given, b.slab);
-    const auto wall = kind <= WALL, no_slip = kind >= WALL && wall, inlet = kind >= INLET && kind <= SUPERSONIC_INLET;
+    const auto wall = kind <= WALL;
+    const auto no_slip = kind >= WALL && wall;
+    const auto inlet = kind >= INLET && kind <= SUPERSONIC_INLET;
     const auto held = inlet && !yielding(a, b.slab, kind);
 
     // all that is read comes before all that is written, as in update.h
-    R rho = R(0.0), rho_k[NS], Y[NS], u[3];
+    R rho = R(0.0);
+    R rho_k[NS];
+    R Y[NS];
+    R u[3];
     FOR_SPECIES (k, NS) {
         const double *row = a.Q + k * a.ld_Q;
         rho_k[k] = select(wall, at<R>(row, b.mirror), at<R>(row, b.edge));
@@ -48,10 +53,12 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
     UNROLL
     for (int c = 0; c < 3; ++c) {
         const double *row = a.Q + (CELL_U + c) * a.ld_Q;
-        const R mirror = at<R>(row, b.mirror), V = at<R>(a.given + (VELOCITY + c) * a.ld_given, b.slab);
-        const R slip = c == a.direction ? -mirror : mirror, at_wall = select(no_slip, 2.0 * V - mirror, slip);
-        const R inside = at<R>(row, b.edge),
-                given = c == a.direction ? select(held, V, inside) : select(inlet, V, inside);
+        const R mirror = at<R>(row, b.mirror);
+        const R V = at<R>(a.given + (VELOCITY + c) * a.ld_given, b.slab);
+        const R slip = c == a.direction ? -mirror : mirror;
+        const R at_wall = select(no_slip, 2.0 * V - mirror, slip);
+        const R inside = at<R>(row, b.edge);
+        const R given = c == a.direction ? select(held, V, inside) : select(inlet, V, inside);
         u[c] = select(wall, at_wall, given);
     }
 
@@ -89,8 +96,10 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
 // given, or found from its enthalpy (T 0).
 template <class R, class Arguments> POINT_FN void side_temperature(const Arguments &a, const long t, const int count) {
     const Beyond b = beyond(a, t);
-    const R kind = at<R>(a.given + KIND * a.ld_given, b.slab), T = at<R>(a.given + TEMPERATURE * a.ld_given, b.slab);
-    const R inside = at<R>(a.slab_T, b.slab), wall = smaller(larger(2.0 * T - inside, 0.5 * T), 2.0 * T);
+    const R kind = at<R>(a.given + KIND * a.ld_given, b.slab);
+    const R T = at<R>(a.given + TEMPERATURE * a.ld_given, b.slab);
+    const R inside = at<R>(a.slab_T, b.slab);
+    const R wall = smaller(larger(2.0 * T - inside, 0.5 * T), 2.0 * T);
     const R found = select(T > 0.0, select(kind <= WALL, wall, T), inside);
     put(a.slab_T, b.slab, select(kind >= INLET && T <= 0.0, at<R>(a.slab_T_h, b.slab), found), count);
 }
@@ -98,7 +107,8 @@ template <class R, class Arguments> POINT_FN void side_temperature(const Argumen
 // The state that was found goes into the fringe of inlets and of walls with a temperature.
 template <class R, class Arguments> POINT_FN void side_state(const Arguments &a, const long t, const int count) {
     const Beyond b = beyond(a, t);
-    const R kind = at<R>(a.given + KIND * a.ld_given, b.slab), T = at<R>(a.given + TEMPERATURE * a.ld_given, b.slab);
+    const R kind = at<R>(a.given + KIND * a.ld_given, b.slab);
+    const R T = at<R>(a.given + TEMPERATURE * a.ld_given, b.slab);
     const R rho = at<R>(a.slab_rho, b.slab);
     const auto found = (kind >= INLET && kind <= SUPERSONIC_INLET) || (kind >= WALL && kind <= WALL && T > 0.0);
     FOR_SPECIES (k, NS) {
@@ -123,7 +133,8 @@ template <class R, class Arguments> POINT_FN void side_state(const Arguments &a,
 // the first difference is at most half of that: an interface that arrives must not look as if it left. b: stride
 // towards the inside.
 template <class R, class Width> POINT_FN R outward(const double *row, const long t, const long b, const Width inv_dx) {
-    const R near = at<R>(row, t) - at<R>(row, t + b), next = at<R>(row, t + b) - at<R>(row, t + 2 * b);
+    const R near = at<R>(row, t) - at<R>(row, t + b);
+    const R next = at<R>(row, t + b) - at<R>(row, t + 2 * b);
     const R most = 0.5 * fabs(near);
     return (near + larger(smaller(0.5 * (near - next), most), -most)) * inv_dx;
 }
@@ -142,7 +153,10 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
     const auto h = inv_width<R>(a, d, edge);
 
     // The cell's state and its derivatives along the outward normal.
-    R rho = R(0.0), rho_n = R(0.0), u[3], slope[3];
+    R rho = R(0.0);
+    R rho_n = R(0.0);
+    R u[3];
+    R slope[3];
     FOR_SPECIES (k, NS) {
         rho += at<R>(a.Q + k * a.ld_Q, edge);
         rho_n += outward<R>(a.Q + k * a.ld_Q, edge, b, h);
@@ -157,17 +171,16 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
         u[c] = at<R>(a.Q + (CELL_U + c) * a.ld_Q, edge);
         slope[c] = outward<R>(a.Q + (CELL_U + c) * a.ld_Q, edge, b, h);
     }
-    const R p = at<R>(a.Q + CELL_P * a.ld_Q, edge), p_n = outward<R>(a.Q + CELL_P * a.ld_Q, edge, b, h);
-    const R c2 = at<R>(a.gamma_c, edge) * p / rho, c = sqrt(c2);
-    const R un = sign * (d == 0   ? u[0]
-                         : d == 1 ? u[1]
-                                  : u[2]),
-            u_n = sign * (d == 0   ? slope[0]
-                          : d == 1 ? slope[1]
-                                   : slope[2]);
+    const R p = at<R>(a.Q + CELL_P * a.ld_Q, edge);
+    const R p_n = outward<R>(a.Q + CELL_P * a.ld_Q, edge, b, h);
+    const R c2 = at<R>(a.gamma_c, edge) * p / rho;
+    const R c = sqrt(c2);
+    const R un = sign * (d == 0 ? u[0] : d == 1 ? u[1] : u[2]);
+    const R u_n = sign * (d == 0 ? slope[0] : d == 1 ? slope[1] : slope[2]);
 
     // Characteristic waves L1 (sound, inwards), L2 (entropy), L5 (sound, outwards).
-    const R mach2 = un * un / c2, wanted = sign * at<R>(a.given + (VELOCITY + d) * a.ld_given, slab);
+    const R mach2 = un * un / c2;
+    const R wanted = sign * at<R>(a.given + (VELOCITY + d) * a.ld_given, slab);
     const R off = select(inlet, rho * c * (wanted - un), p - at<R>(a.given + PRESSURE * a.ld_given, slab));
     const R relax = at<R>(a.given + SIGMA * a.ld_given, slab) * (1.0 - mach2) * c * off *
                     at<R>(a.given + INV_LENGTH * a.ld_given, slab);
@@ -177,12 +190,18 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
     if (d == 1) spread = rho * c2 * u[1] * (1.0 / radius_of_cell(a, edge));
 #endif
     const R L1 = select(leaves, (un - c) * (p_n - rho * c * u_n), relax - spread);
-    const R out = larger(un, R(0.0)), in = select(inlet, smaller(un, R(0.0)), R(0.0)) * h;
-    const R L5 = (un + c) * (p_n + rho * c * u_n), L2 = out * (c2 * rho_n - p_n) + in * c2 * (rho_beyond - rho);
-    const R d2 = 0.5 * (L5 + L1), d1 = (L2 + d2) / c2, d3 = (L5 - L1) / (2.0 * rho * c);
+    const R out = larger(un, R(0.0));
+    const R in = select(inlet, smaller(un, R(0.0)), R(0.0)) * h;
+    const R L5 = (un + c) * (p_n + rho * c * u_n);
+    const R L2 = out * (c2 * rho_n - p_n) + in * c2 * (rho_beyond - rho);
+    const R d2 = 0.5 * (L5 + L1);
+    const R d1 = (L2 + d2) / c2;
+    const R d3 = (L5 - L1) / (2.0 * rho * c);
 
     // rates of the normal direction: rho_k, velocity, pressure
-    R kinetic = R(0.0), rate_u[3], energy = -d2;
+    R kinetic = R(0.0);
+    R rate_u[3];
+    R energy = -d2;
     UNROLL
     for (int v = 0; v < 3; ++v) {
         const R across = in * (at<R>(a.given + (VELOCITY + v) * a.ld_given, slab) - u[v]);
@@ -228,8 +247,9 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
     const long s = a.stride[d], edge = a.side ? t - s : t, outer = a.side ? t : t - s;
     const long slab = beyond(a, outer).slab; // faces lie on the low side of cells t
     const R kind = at<R>(a.given + KIND * a.ld_given, slab);
-    const auto wall = kind <= WALL, opening = (kind >= OUTLET && kind <= OUTLET) || yielding(a, slab, kind),
-               in = kind <= SUPERSONIC_INLET;
+    const auto wall = kind <= WALL;
+    const auto opening = (kind >= OUTLET && kind <= OUTLET) || yielding(a, slab, kind);
+    const auto in = kind <= SUPERSONIC_INLET;
 
     R F[NS + 5], through[NS + 5];
     // carried by the state beyond (inlets) or by the last one inside (supersonic outlets)

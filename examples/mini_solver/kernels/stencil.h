@@ -94,7 +94,9 @@ template <class R> POINT_FN R face_flux(const double *row, const int t, const in
 #if METRICS
 template <class R, class Arguments>
 POINT_FN R on_line(const Arguments &a, const double *x, const double *y, const double *z, const int d, const int t) {
-    const int k = t / a.stride[2], rest = t - k * a.stride[2], j = rest / a.stride[1];
+    const int k = t / a.stride[2];
+    const int rest = t - k * a.stride[2];
+    const int j = rest / a.stride[1];
     if (d == 0) return at<R>(x, rest - j * a.stride[1]);
     return R(d == 1 ? y[j] : z[k]);
 }

@@ -70,7 +70,9 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     R energy = L[FLUX_E] + extra[NS + 3];
 #else
     // Viscosity, conduction and diffusion change the pressure by dp = Gruneisen (d(rho e) - sum_k eps_k d rho_k).
-    R kinetic = R(0.0), gained = R(0.0), heat = extra[NS + 3];
+    R kinetic = R(0.0);
+    R gained = R(0.0);
+    R heat = extra[NS + 3];
     FOR_SPECIES (k, NS) {
         gained += extra[k];
         heat -= at<R>(a.eps_k + k * a.ld_eps_k, t) * extra[k];
@@ -87,8 +89,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     R energy = L[FLUX_E] + inverse * L[FLUX_A];
 #endif
 
-    const double w0 = a.w0,
-                 step = a.w1 * a.length[0]; // dt lies in memory: a CUDA graph repeats a launch with the same arguments
+    const double w0 = a.w0;
+    const double step = a.w1 * a.length[0]; // dt lies in memory: a CUDA graph repeats a launch with the same arguments
 
     // all that is read comes before all that is written: a compiler cannot tell whether they overlap
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
@@ -107,18 +109,24 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     double *const row = a.Q + CELL_P * a.ld_Q;
     const R gamma_c = at<R>(a.gamma_c, t);
 #endif
-    const R last = at<R>(row, t), last_start = at<R>(a.first ? row : row_0, t);
+    const R last = at<R>(row, t);
+    const R last_start = at<R>(a.first ? row : row_0, t);
 
     // Species and momentum of the next stage.
     FOR_SPECIES (v, NS + 3) {
-        const R start = starts[v], before = befores[v], U = before + (w0 * (start - before) + step * L[v]);
+        const R start = starts[v];
+        const R before = befores[v];
+        const R U = before + (w0 * (start - before) + step * L[v]);
         put(v < NS ? a.Q + v * a.ld_Q : a.momentum + (v - NS) * a.ld_momentum, t, U, count);
         if (a.first) put(a.U0 + v * a.ld_U0, t, before, count);
         if (v < NS) {
-            rho += U, rho_start += start, rho_before += before;
+            rho += U;
+            rho_start += start;
+            rho_before += before;
         } else {
             momentum[v - NS] = U;
-            squares_start += start * start, squares_before += before * before;
+            squares_start += start * start;
+            squares_before += before * before;
         }
     }
 
@@ -183,7 +191,9 @@ POINT_FN void rates(const Arguments &a, const int t, int, R (&values)[1 + VISCOU
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
 
     // Sound speed.
-    const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t), c2 = g * p / rho;
+    const R p = at<R>(a.Q + CELL_P * a.ld_Q, t);
+    const R g = at<R>(a.gamma_c, t);
+    const R c2 = g * p / rho;
     const auto sound = rho > 0.0 && c2 > 0.0
 #if !CONSERVATIVE
                        && g > 1.0 && p > 0.0

@@ -69,7 +69,11 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
 #if NS_GT_1
 
     // Diffusion J_k = -n D_k W_k dX_k/dx: molar densities of the cells and of the face first.
-    R molar[4] = {R(0.0), R(0.0), R(0.0), R(0.0)}, J[NS], total = R(0.0), density[NS], rho = R(0.0);
+    R molar[4] = {R(0.0), R(0.0), R(0.0), R(0.0)};
+    R J[NS];
+    R total = R(0.0);
+    R density[NS];
+    R rho = R(0.0);
     FOR_SPECIES (k, NS) {
         cells_of(a.Q + k * a.ld_Q, t, s, q);
         UNROLL

@@ -129,7 +129,8 @@ POINT_FN void sums_of_lanes(const vec x, const vec y, const double one_x, const 
     __m128d low = _mm256_castpd256_pd128(lanes);
     if constexpr (ONE_MORE) low = _mm_add_pd(low, _mm_set_pd(one_y, one_x));
     const __m128d sums = _mm_add_pd(low, _mm256_extractf128_pd(lanes, 1));
-    sum_x = sums[0], sum_y = sums[1];
+    sum_x = sums[0];
+    sum_y = sums[1];
 #endif
 }
 

@@ -14,7 +14,10 @@ struct Array {
     intptr_t dtype; // the object's address
     int flags;
 };
-constexpr int WRITEABLE = 0x0400, LINE = 64, MOST = 4, MOST_BYTES = 4096; // of a record
+constexpr int WRITEABLE = 0x0400;
+constexpr int LINE = 64;
+constexpr int MOST = 4;
+constexpr int MOST_BYTES = 4096; // of a record
 
 // What a call knows, one number after the other: bytes of Python's head, kernel (0: none), record, its bytes, items,
 // how many arrays; then of each array Known, its extents and its steps.
@@ -56,7 +59,9 @@ static int launched(const intptr_t *told, const intptr_t *objects) {
         const Array &a = array_at(objects[k], told[0]);
         if (!is_known(a, known, extents)) return 1;
 
-        first[k] = a.data + known.first, beyond[k] = a.data + known.beyond, written[k] = known.written;
+        first[k] = a.data + known.first;
+        beyond[k] = a.data + known.beyond;
+        written[k] = known.written;
         for (int other = 0; other < k; ++other)
             if ((written[k] || written[other]) && first[k] < beyond[other] && first[other] < beyond[k]) return 1;
         if (known.place >= 0) memcpy(record + known.place, &a.data, sizeof(a.data));

@@ -49,13 +49,16 @@ struct ToDo {
     int *number, *cells, *directions;
     POINT_FN ToDo() {
         extern __shared__ double shared_memory[];
-        number = (int *)shared_memory, cells = number + 2, directions = cells + 3 * blockDim.x;
+        number = (int *)shared_memory;
+        cells = number + 2;
+        directions = cells + 3 * blockDim.x;
         if (threadIdx.x == 0) *number = 0;
         __syncthreads();
     }
     POINT_FN void add(const int cell, const int d) const {
         const int at = atomicAdd(number, 1);
-        cells[at] = cell, directions[at] = d;
+        cells[at] = cell;
+        directions[at] = d;
     }
     template <class Work> POINT_FN void share(const Work &work) const {
         __syncthreads();
@@ -68,9 +71,12 @@ struct ToDo {
 struct PlaceInBox {
     int at[3];
     template <class Record> POINT_FN PlaceInBox(const Record &a, const int (&below)[3]) {
-        const unsigned x = a.tile[0], y = a.tile[1], tile = blockIdx.x, thread = threadIdx.x;
-        const unsigned row = (unsigned long long)tile * a.by_tiles[0] >> 38,
-                       layer = (unsigned long long)row * a.by_tiles[1] >> 38;
+        const unsigned x = a.tile[0];
+        const unsigned y = a.tile[1];
+        const unsigned tile = blockIdx.x;
+        const unsigned thread = threadIdx.x;
+        const unsigned row = (unsigned long long)tile * a.by_tiles[0] >> 38;
+        const unsigned layer = (unsigned long long)row * a.by_tiles[1] >> 38;
         at[0] = int(a.lo[0]) - below[0] + ((tile - row * int(a.tiles[0])) << x) + (thread & ((1u << x) - 1));
         at[1] = int(a.lo[1]) - below[1] + ((row - layer * int(a.tiles[1])) << y) + (thread >> x & ((1u << y) - 1));
         at[2] = int(a.lo[2]) - below[2] + (layer << a.tile[2]) + (thread >> (x + y));
@@ -117,7 +123,8 @@ POINT_FN void each_face_that(const Asks &asks, const Record &a, const Work &work
     for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
     const PlaceInBox here{a, below};
     const int cell = here.cell(a);
-    bool within = true, any = false;
+    bool within = true;
+    bool any = false;
     UNROLL
     for (int d = 0; d < 3; ++d) within &= here.inside(a, d, below[d], d >= a.from && d < a.to ? a.above : 0);
     if (!within) return;

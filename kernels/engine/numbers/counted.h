@@ -104,7 +104,8 @@ static inline counted rough_quotient(counted a, counted b) { return a / b; }
 static inline void two_cubics(const double *table, int line, counted_narrow x, counted_narrow &here,
                               counted_narrow &behind) {
     const Cubic *from = (const Cubic *)table + line;
-    here = cubic_at(from[0], float(x.v)), behind = cubic_at(from[1], float(x.v));
+    here = cubic_at(from[0], float(x.v));
+    behind = cubic_at(from[1], float(x.v));
     operations[NARROW] += 12, operations[TABLE] += 8;
 }
 

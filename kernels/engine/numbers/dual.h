@@ -27,7 +27,8 @@ template <int N, class V> POINT_FN Dual<V, N> still(const V x) {
 // one that moves by `along` in the only direction
 template <class V> POINT_FN Dual<V> moving(const V x, const V along) {
     Dual<V> r;
-    r.v = x, r.d[0] = along;
+    r.v = x;
+    r.d[0] = along;
     return r;
 }
 

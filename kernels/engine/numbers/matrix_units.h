@@ -114,7 +114,9 @@ POINT_FN void quadratic_two(const double *lower, const Species &Y, const R x, co
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
         scalar x_row[2];
-        double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
+        double sum_yy[2] = {0, 0};
+        double sum_yz[2] = {0, 0};
+        double sum_zz[2] = {0, 0};
         decltype(Y.of_lane(0)) n[2];
         at.from_owners(x.v, half, x_row);
         at.points_of(Y, half, n);
@@ -123,11 +125,13 @@ POINT_FN void quadratic_two(const double *lower, const Species &Y, const R x, co
         for_elements<M>(at, [&](int i, int s, int r) {
             R ys, zs;
             pair(s, R(n[r][s]), R(x_row[r]), ys, zs);
-            y[i][r] = ys.v, z[i][r] = zs.v;
+            y[i][r] = ys.v;
+            z[i][r] = zs.v;
         });
 
         for_tiles<M>([&](const auto tile) {
-            double cy[4] = {0, 0, 0, 0}, cz[4] = {0, 0, 0, 0};
+            double cy[4] = {0, 0, 0, 0};
+            double cz[4] = {0, 0, 0, 0};
             tile.add_lower(lower + at.lane, y, cy);
             tile.add_lower(lower + at.lane, z, cz);
             tile.for_rows([&](int i, int r, int c) {
@@ -152,7 +156,10 @@ POINT_FN void quadratic_three(const double *lower, const double *upper, const Sp
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
         scalar x_row[2];
-        double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0}, sum_yw[2] = {0, 0};
+        double sum_yy[2] = {0, 0};
+        double sum_yz[2] = {0, 0};
+        double sum_zz[2] = {0, 0};
+        double sum_yw[2] = {0, 0};
         decltype(Y.of_lane(0)) n[2];
         at.from_owners(x.v, half, x_row);
         at.points_of(Y, half, n);
@@ -162,12 +169,15 @@ POINT_FN void quadratic_three(const double *lower, const double *upper, const Sp
         for_elements<M>(at, [&](int i, int s, int r) {
             R ys, zs, ws;
             triple(s, R(n[r][s]), R(x_row[r]), ys, zs, ws);
-            y[i][r] = ys.v, z[i][r] = zs.v, w[i][r] = ws.v;
+            y[i][r] = ys.v;
+            z[i][r] = zs.v;
+            w[i][r] = ws.v;
         });
         __syncwarp(); // no element of w is computed later than here
 
         for_tiles<M>([&](const auto tile) {
-            double cy[4] = {0, 0, 0, 0}, cz[4] = {0, 0, 0, 0};
+            double cy[4] = {0, 0, 0, 0};
+            double cz[4] = {0, 0, 0, 0};
             tile.add_whole(lower + at.lane, upper + at.lane, y, cy);
             tile.add_lower(lower + at.lane, z, cz);
             tile.for_rows([&](int i, int r, int c) {
@@ -225,8 +235,10 @@ template <int Q> POINT_FN int step_of(int tile, Constant<Q>) { return 2 * tile +
 template <class M, class R, class Species, class Others, class Out>
 POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const Others &others, const R scale,
                                 Out &D) {
-    constexpr int STEPS = (M::NS + 3) / 4, TILES = (M::NS + 7) / 8, TERMS = M::FRICTION_TERMS,
-                  AT_ONCE = M::NS > 24 ? 2 : 1;
+    constexpr int STEPS = (M::NS + 3) / 4;
+    constexpr int TILES = (M::NS + 7) / 8;
+    constexpr int TERMS = M::FRICTION_TERMS;
+    constexpr int AT_ONCE = M::NS > 24 ? 2 : 1;
     UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
@@ -280,7 +292,8 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 const R below[2] = {R(c[h][2 * r]), R(c[h][2 * r + 1])}, divisor(scales[h][r]);
                 const auto store = [&](auto q, const R inverse) {
                     const auto step = step_of(tile, q);
-                    const int s = 4 * step + at.species, k = full || s < M::NS ? s : M::NS - 1;
+                    const int s = 4 * step + at.species;
+                    const int k = full || s < M::NS ? s : M::NS - 1;
                     R share;
                     if constexpr (IN_SINGLE) share = R(floored(h, r, k));
                     else share = R(x[h][step][r]) * m.W[k];

@@ -204,10 +204,16 @@ template <class R> POINT_FN void invert_all(R (&x)[4]) {
         UNROLL
         for (int i = 0; i < 4; ++i) x[i] = 1.0 / x[i];
     } else {
-        const R first = x[0] * x[1], second = x[2] * x[3], inv = 1.0 / (first * second), inv_first = inv * second,
-                inv_second = inv * first, old[] = {x[0], x[1], x[2], x[3]};
-        x[0] = inv_first * old[1], x[1] = inv_first * old[0];
-        x[2] = inv_second * old[3], x[3] = inv_second * old[2];
+        const R first = x[0] * x[1];
+        const R second = x[2] * x[3];
+        const R inv = 1.0 / (first * second);
+        const R inv_first = inv * second;
+        const R inv_second = inv * first;
+        const R old[] = {x[0], x[1], x[2], x[3]};
+        x[0] = inv_first * old[1];
+        x[1] = inv_first * old[0];
+        x[2] = inv_second * old[3];
+        x[3] = inv_second * old[2];
     }
 }
 
@@ -262,8 +268,8 @@ template <class R> POINT_FN R atanh_over_root(R w) {
     }
     const R even = polynomial(w2, 0.3333333333333334, 0.14285714289234905, 0.09090925691372133, 0.0667674887095401,
                               0.06696910695418518, 0.6578236180746505, 8.772267647030702, 40.35748192943202,
-                              49.85035525102195, 7.62722932289126),
-            odd = polynomial(w2, 0.19999999999985282, 0.11111110777993315, 0.07691804772084451, 0.0574111714749272,
+                              49.85035525102195, 7.62722932289126);
+    const R odd = polynomial(w2, 0.19999999999985282, 0.11111110777993315, 0.07691804772084451, 0.0574111714749272,
                              -0.060455571140087226, -2.6150770515827872, -21.709744458799758, -54.08237546659234,
                              -28.302405205750368);
     return 1.0 + w * (even + w * odd);

@@ -128,25 +128,30 @@ template <int N> POINT_FN double polynomial(const double (&c)[N], double x) {
 
 // ---- one value
 POINT_FN double inverted(double x) {
-    const double y = reciprocal_start(x), e = fma(-x, y, 1.0);
+    const double y = reciprocal_start(x);
+    const double e = fma(-x, y, 1.0);
     return fma(y, fma(e, e, e), y);
 }
 
 POINT_FN double quotient(double a, double b) {
-    const double y = inverted(b), q = a * y;
+    const double y = inverted(b);
+    const double q = a * y;
     return fma(y, fma(-b, q, a), q);
 }
 
 POINT_FN double root(double x) {
-    const double y = rsqrt_start(x), s = x * y, e = fma(-s, y, 1.0);
-    const double better = fma(s, e * fma(0.375, e, 0.5), s),
-                 best = fma(fma(-better, better, x), 0.5 * y, better); // NaN where x is 0 or less
+    const double y = rsqrt_start(x);
+    const double s = x * y;
+    const double e = fma(-s, y, 1.0);
+    const double better = fma(s, e * fma(0.375, e, 0.5), s);
+    const double best = fma(fma(-better, better, x), 0.5 * y, better); // NaN where x is 0 or less
     return x == 0.0 ? x : best;
 }
 
 // exp(x), or without cancellation exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1)
 POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <= x <= 709
-    const double shifted = fma(x, EXP_PARTS[0], 6755399441055744.0), k = shifted - 6755399441055744.0;
+    const double shifted = fma(x, EXP_PARTS[0], 6755399441055744.0);
+    const double k = shifted - 6755399441055744.0;
     double r = fma(k, -EXP_PARTS[1], x);
     r = fma(k, -EXP_PARTS[2], r);
     double q;
@@ -177,7 +182,8 @@ struct BinaryExponent {
 };
 
 POINT_FN BinaryExponent binary_exponent(double a, double b) {
-    const double shifted = fma(a, b, SIXTEENTHS), k = shifted - SIXTEENTHS;
+    const double shifted = fma(a, b, SIXTEENTHS);
+    const double k = shifted - SIXTEENTHS;
     const int n = low_word(shifted) >> 4;
     return {k, fma(a, b, -k), n < -1022 ? -1022 : n > 1022 ? 1022 : n, low_word(shifted) & 15};
 }
@@ -195,15 +201,17 @@ POINT_FN double power_of_two(double a, double b) {
 
 POINT_FN double power_of_two_less_one(double a, double b) {
     const BinaryExponent e = binary_exponent(a, b);
-    const double scale = scaled_root_of_two(e), f = e.f + LOST_IN_ROOTS.at[e.j];
+    const double scale = scaled_root_of_two(e);
+    const double f = e.f + LOST_IN_ROOTS.at[e.j];
     return fma(scale, f * polynomial(TWO_TO_LESS_ONE, f), scale - 1.0);
 }
 
 template <class Exponent> POINT_FN double power_of(Exponent, double x) {
     static constexpr PowerTables t = power_tables(Exponent::value);
-    const int high = high_word(x), first = (high >> 16) & 15;
-    const double m = (high & 0x7ff00000) == 0x7ff00000 ? x : from_words((high & 0xfffff) | 0x3ff00000, low_word(x)),
-                 r = fma(m, t.c.at[first], -1.0);
+    const int high = high_word(x);
+    const int first = (high >> 16) & 15;
+    const double m = (high & 0x7ff00000) == 0x7ff00000 ? x : from_words((high & 0xfffff) | 0x3ff00000, low_word(x));
+    const double r = fma(m, t.c.at[first], -1.0);
     const double scale = t.of_exponent.at[(high >> 20) & 15] * t.of_c.at[first];
     double q = t.series[8];
     UNROLL
@@ -212,17 +220,23 @@ template <class Exponent> POINT_FN double power_of(Exponent, double x) {
 }
 
 POINT_FN double inverse_of_root(double x) {
-    const double y = rsqrt_start(x), e = fma(-x * y, y, 1.0);
+    const double y = rsqrt_start(x);
+    const double e = fma(-x * y, y, 1.0);
     return fma(y * e, fma(0.375, e, 0.5), y);
 }
 
 POINT_FN double inverse_of_fourth_root(double x) {
-    const double s = rsqrt_start(x), y = s * rsqrt_start(s), y2 = y * y, e = fma(-x * y2, y2, 1.0);
+    const double s = rsqrt_start(x);
+    const double y = s * rsqrt_start(s);
+    const double y2 = y * y;
+    const double e = fma(-x * y2, y2, 1.0);
     return fma(y * e, fma(5.0 / 32, e, 0.25), y);
 }
 
 POINT_FN double inverse_of_two_thirds(double x) {
-    const double r = reciprocal_start(cbrt_approximate(x)), r2 = r * r, e = fma(-x * r, r2, 1.0);
+    const double r = reciprocal_start(cbrt_approximate(x));
+    const double r2 = r * r;
+    const double e = fma(-x * r, r2, 1.0);
     return fma(r2 * e, fma(5.0 / 9.0, e, 2.0 / 3.0), r2);
 }
 
@@ -235,28 +249,35 @@ POINT_FN double with_flipped_sign(double x, double sign) {
 POINT_FN double logarithm(double x) {
     const unsigned high = high_word(x); // a shift or a sum of negative numbers has no meaning in C++17
     const int e = int(high - 0x3fe6a09eu) >> 20;
-    const double m = from_words(int(high - (unsigned(e) << 20)), low_word(x)), k = e, f = m - 1.0,
-                 s = f * inverted(m + 1.0), half = 0.5 * f * f;
+    const double m = from_words(int(high - (unsigned(e) << 20)), low_word(x));
+    const double k = e;
+    const double f = m - 1.0;
+    const double s = f * inverted(m + 1.0);
+    const double half = 0.5 * f * f;
     const double r = fma(k, 6.93147180369123816490e-01,
                          f - (half - fma(s, half + log_series(s * s), k * 1.90821492927058770002e-10)));
     return high - 0x00100000 < 0x7fe00000 ? r : NOT_A_NUMBER; // x is positive, finite and no subnormal number
 }
 
 POINT_FN double cube_root(double x) {
-    const double r = reciprocal_start(cbrt_approximate(x)), e = fma(-x * r, r * r, 1.0),
-                 better = fma(r * e, fma(2.0 / 9.0, e, 1.0 / 3.0), r);
+    const double r = reciprocal_start(cbrt_approximate(x));
+    const double e = fma(-x * r, r * r, 1.0);
+    const double better = fma(r * e, fma(2.0 / 9.0, e, 1.0 / 3.0), r);
     return x > 0.0 ? x * better * better : NOT_A_NUMBER;
 }
 
 // ---- one value in single precision: division and roots are refined as above, the rest is CUDA's own library
 POINT_FN float quotient(float a, float b) {
-    const float y = rough_reciprocal(b), q = a * y;
+    const float y = rough_reciprocal(b);
+    const float q = a * y;
     return fmaf(y, fmaf(-b, q, a), q);
 }
 
 POINT_FN float inverted(float x) { return quotient(1.0f, x); }
 POINT_FN float root(float x) { // a subnormal x counts as 0
-    const float y = rsqrt_start(x), s = x * y, best = fmaf(0.5f * y, fmaf(-s, s, x), s);
+    const float y = rsqrt_start(x);
+    const float s = x * y;
+    const float best = fmaf(0.5f * y, fmaf(-s, s, x), s);
     return fabsf(x) < 1.2e-38f ? 0.0f : best;
 }
 
@@ -275,12 +296,15 @@ POINT_FN float inverse_of_root(float x) {
 }
 
 POINT_FN float inverse_of_fourth_root(float x) {
-    const float s = rsqrt_start(x), y = s * rsqrt_start(s), y2 = y * y;
+    const float s = rsqrt_start(x);
+    const float y = s * rsqrt_start(s);
+    const float y2 = y * y;
     return fmaf(0.25f * y, fmaf(-x * y2, y2, 1.0f), y);
 }
 
 POINT_FN float inverse_of_two_thirds(float x) {
-    const float r = approximate_power(x, -1.0f / 3.0f), r2 = r * r;
+    const float r = approximate_power(x, -1.0f / 3.0f);
+    const float r2 = r * r;
     return fmaf(2.0f / 3.0f * r2, fmaf(-x * r, r2, 1.0f), r2);
 }
 
@@ -344,7 +368,8 @@ POINT_FN point inverse_root_start(point x) { return of(rsqrt_start(x.v)); }
 POINT_FN point floor_small(point x) { return of(floor(x.v)); }
 POINT_FN point table_row(const scalar *table, point row) { return of(table[int(row.v)]); }
 POINT_FN double rough(double a, double b) { // relative error 1e-12
-    const double y = reciprocal_start(b), q = a * y;
+    const double y = reciprocal_start(b);
+    const double q = a * y;
     return fma(q, fma(-b, y, 1.0), q);
 }
 
@@ -382,8 +407,10 @@ struct Whole {
     float on_top;
 };
 
-constexpr float TOP = 8388608.0f, ROW_TOP = 14319616.0f;
-constexpr unsigned TOP_BITS = 0x4b000000, ROW_TOP_BITS = 0x4b5a8000;
+constexpr float TOP = 8388608.0f;
+constexpr float ROW_TOP = 14319616.0f;
+constexpr unsigned TOP_BITS = 0x4b000000;
+constexpr unsigned ROW_TOP_BITS = 0x4b5a8000;
 POINT_FN Whole whole_below(narrow_point a, narrow_point b, float most) { // a b >= 0
     return {fminf(whole_on_top(TOP, a.v, b.v), TOP + most)};
 }
@@ -430,7 +457,8 @@ struct Box {
 #ifdef BOXED
     long nx, ny, sx, sy, sz;
     POINT_FN long at(long p) const {
-        const unsigned row = unsigned(p) / unsigned(nx), z = row / unsigned(ny);
+        const unsigned row = unsigned(p) / unsigned(nx);
+        const unsigned z = row / unsigned(ny);
         return (unsigned(p) - row * unsigned(nx)) * sx + (row - z * unsigned(ny)) * sy + z * sz;
     }
 #else

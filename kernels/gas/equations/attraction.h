@@ -8,9 +8,11 @@
 template <class M, class R, class N>
 POINT_FN void rational_root(const M &, const R T, const R amount, R &root, R &root_T, R &root_TT, const N power,
                             const N offset, const N factor, const N slope, const N level, const N steep) {
-    const R r = 1.0 / (T + offset), r2 = square(r);
+    const R r = 1.0 / (T + offset);
+    const R r2 = square(r);
     const R k = amount * either(roughly_less(N(4.0), power), square(square(r2)), r2);
-    const R falling = steep * r, q = level + falling;
+    const R falling = steep * r;
+    const R q = level + falling;
     root = k * (factor + slope * T);
     root_T = k * q;
     root_TT = (0.0 - k * r) * (power * q + falling);
@@ -41,11 +43,17 @@ POINT_FN void general_side_by_side(const M &m, const double T, const Species &Y,
 // the bits are those of g - q s.
 template <class M, class R, class S>
 POINT_FN void bent_root(const M &m, const R root_T, const S s, R &f, R &f1, R &f2) {
-    const auto q = of_species(m.q_mass, s), inverse_size = of_species(m.bend_inverse, s);
-    const R line = of_species(m.g_mass, s) - q * root_T, slope = q * inverse_size;
-    const R y = larger(1.0 - line * inverse_size, R(0.0)), y2 = y * y, more = 1.0 + y;
-    const R inverse = 1.0 / (more * y2 + more), inverse2 = inverse * inverse; // of P = 1 + y + y^2 + y^3
-    const R P_y = (3.0 * y2 + y) + more, steep = P_y * inverse2;
+    const auto q = of_species(m.q_mass, s);
+    const auto inverse_size = of_species(m.bend_inverse, s);
+    const R line = of_species(m.g_mass, s) - q * root_T;
+    const R slope = q * inverse_size;
+    const R y = larger(1.0 - line * inverse_size, R(0.0));
+    const R y2 = y * y;
+    const R more = 1.0 + y;
+    const R inverse = 1.0 / (more * y2 + more);
+    const R inverse2 = inverse * inverse; // of P = 1 + y + y^2 + y^3
+    const R P_y = (3.0 * y2 + y) + more;
+    const R steep = P_y * inverse2;
     f = select(y > 0.0, of_species(m.bend_size, s) * inverse, line);
     f1 = q * steep;
     f2 = 2.0 * (q * slope) * (steep * P_y * inverse - (3.0 * y + 1.0) * inverse2);
@@ -96,7 +104,8 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
                          const PairSums<R> &pairs, R &a_mix, R &a_T, R &a_TT) {
     R yz, zz;
     if constexpr (M::alpha_general && M::by_pairs) {
-        const R constant = pairs.constant * (inv_root * inv_root), half = 0.5 * inv_root;
+        const R constant = pairs.constant * (inv_root * inv_root);
+        const R half = 0.5 * inv_root;
         a_mix = pairs.constant * inv_root + pairs.square * root_T;
         a_T = (pairs.square - constant) * half;
         a_TT = (3.0 * constant - pairs.square) * (0.5 * half * inv_root * inv_root);
@@ -127,7 +136,8 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
                 m, Y, root_T,
                 [&](auto s, const auto Y_s, const auto root_T, auto &y, auto &z) INLINED {
                     const auto q = of_species(m.q_mass, s);
-                    const auto root_a = of_species(m.g_mass, s) - q * root_T, n = flipped(Y_s, root_a);
+                    const auto root_a = of_species(m.g_mass, s) - q * root_T;
+                    const auto n = flipped(Y_s, root_a);
                     y = n * root_a;
                     z = n * q;
                 },

@@ -49,8 +49,10 @@ POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, const De
             },
             yy, yz, zz);
     if constexpr (M::deltas_by_species) { // dp/dv = d2p/dv2 = 0 of the mixture's shape
-        const R d = shape(m, delta_mix).sum, more = 1.0 + delta_mix, y = 1.0 + cbrt(2.0 * more) + cbrt(4.0 / more),
-                below = 3.0 * y + d - 1.0;
+        const R d = shape(m, delta_mix).sum;
+        const R more = 1.0 + delta_mix;
+        const R y = 1.0 + cbrt(2.0 * more) + cbrt(4.0 / more);
+        const R below = 3.0 * y + d - 1.0;
         Tc_mix = yy * below / (R_s * b * (3.0 * y * (y + d) + d * (d + 1.0) - 1.0));
         pc_mix = R_s * Tc_mix / (b * below);
         vc_mix = y * R_UNIVERSAL * Tc_mix / (below * pc_mix);
@@ -65,7 +67,8 @@ POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, const De
 template <class M, class R, class Delta>
 POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          const Delta delta_mix, R &Z, R &vol, R &v_free) {
-    const R RT = R_s * T, known_p = select(p > 0.0, p, R(NOT_A_NUMBER));
+    const R RT = R_s * T;
+    const R known_p = select(p > 0.0, p, R(NOT_A_NUMBER));
     R inv_RT, v_ideal;
     if constexpr (IN_CHAINS<R>) { // 1/p is ready before R T is
         inv_RT = 1.0 / RT;
@@ -77,7 +80,8 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     }
     const R inv_ideal = inv_RT * known_p;
 
-    const R B = b_mix * inv_ideal, A = a_mix * (inv_RT * inv_ideal);
+    const R B = b_mix * inv_ideal;
+    const R A = a_mix * (inv_RT * inv_ideal);
     const R u = free_root(m, A, B, delta_mix, Absent());
     v_free = u * v_ideal;
     Z = u + B;
@@ -94,10 +98,13 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
 template <class M, class R, class Delta>
 POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix,
                                const R v_free, const R p_v, const Delta delta_mix, R &phase_flag) {
-    const R inv_RT = 1.0 / (R_s * T), A = a_mix * p * inv_RT * inv_RT, B = b_mix * p * inv_RT;
+    const R inv_RT = 1.0 / (R_s * T);
+    const R A = a_mix * p * inv_RT * inv_RT;
+    const R B = b_mix * p * inv_RT;
     R c2, c1, c0;
     cubic_coefficients(shape(m, delta_mix), A, B, c2, c1, c0);
-    const auto tension = p <= 0.0, three = cubic_discriminant(c2, c1, c0) >= 0.0 && c2 < 0.0 && c1 > 0.0;
+    const auto tension = p <= 0.0;
+    const auto three = cubic_discriminant(c2, c1, c0) >= 0.0 && c2 < 0.0 && c1 > 0.0;
     const R of_three = select(tension || 3.0 * (p * v_free * inv_RT) + c2 < 0.0, R(1.0), R(2.0));
     phase_flag =
         select(p_v < 0.0, select(tension || three, of_three, R(0.0)), select(p_v >= 0.0, R(3.0), R(NOT_A_NUMBER)));
@@ -108,11 +115,14 @@ template <class M, class R, class Delta>
 POINT_FN void cubic_reciprocals(const M &m, const R b_mix, const R v_free, const R vol, const Delta delta_mix, R &rho,
                                 R &inv_free, R &inv_D, R &inv_centred) {
     const auto eos = shape(m, delta_mix);
-    const R D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix),
-            centred = v_free + (0.5 * eos.linear) * b_mix;
+    const R D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix);
+    const R centred = v_free + (0.5 * eos.linear) * b_mix;
     R inverses[] = {v_free, D, vol, centred};
     invert_all(inverses);
-    inv_free = inverses[0], inv_D = inverses[1], rho = inverses[2], inv_centred = inverses[3];
+    inv_free = inverses[0];
+    inv_D = inverses[1];
+    rho = inverses[2];
+    inv_centred = inverses[3];
 }
 
 template <class M, class R> POINT_FN void molar_volume(const M &, const R W, const R vol, R &v_mol) { v_mol = W * vol; }
@@ -179,7 +189,8 @@ POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v
         gamma = cp * inverse;
         c = vol * sqrt(rigid * inverse);
     } else {
-        const R inverse = select(cv > 0.0, inverse_root(rigid * cv), R(NOT_A_NUMBER)), share = rigid * inverse;
+        const R inverse = select(cv > 0.0, inverse_root(rigid * cv), R(NOT_A_NUMBER));
+        const R share = rigid * inverse;
         gamma = cp * inverse * share;
         c = vol * share;
     }

@@ -35,7 +35,9 @@ template <class R> POINT_FN R atanh_slope(const R w, const R F) {
 // dL/d sum at constant v and b, with product = 1 - sum. L = F(w)/c, c = v + sum b/2, w = half_gap_2 (b/c)^2.
 template <class Shape, class R>
 POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, const R L) {
-    const R beta = b * inv_centred, w = eos.half_gap_2 * square(beta), F_w = atanh_slope(w, L / inv_centred);
+    const R beta = b * inv_centred;
+    const R w = eos.half_gap_2 * square(beta);
+    const R F_w = atanh_slope(w, L / inv_centred);
     return beta * (F_w * inv_centred * beta * (1.0 + 0.5 * eos.sum - eos.half_gap_2 * beta) - 0.5 * L);
 }
 
@@ -52,7 +54,9 @@ template <class R> POINT_FN void atanh_slopes(const R w, const R F, R &F_w, R &F
         }
     }
     if (any_of(is_far)) {
-        const R far = select(is_far, w, R(0.5)), inv_rest = inverse(R(1.0 - far)), half = inverse(R(far + far));
+        const R far = select(is_far, w, R(0.5));
+        const R inv_rest = inverse(R(1.0 - far));
+        const R half = inverse(R(far + far));
         const R first = (inv_rest - F) * half;
         F_ww = select(is_far, R((inv_rest * inv_rest - 3.0 * first) * half), F_ww);
         F_w = select(is_far, first, F_w);
@@ -64,11 +68,16 @@ template <class R> POINT_FN void atanh_slopes(const R w, const R F, R &F_w, R &F
 template <class Shape, class R>
 POINT_FN void departure_slopes(const Shape &eos, const R b, const R centred, const R inv_centred, const R L, R &L_s,
                                R &L_ss) {
-    const R h = eos.half_gap_2, h_s = 1.0 + 0.5 * eos.sum, beta = b * inv_centred, beta2 = beta * beta;
+    const R h = eos.half_gap_2;
+    const R h_s = 1.0 + 0.5 * eos.sum;
+    const R beta = b * inv_centred;
+    const R beta2 = beta * beta;
     R F_w, F_ww;
     atanh_slopes(R(h * beta2), R(L * centred), F_w, F_ww);
 
-    const R tilt = h_s - h * beta, w_s = beta2 * tilt, slope = F_w * w_s;
+    const R tilt = h_s - h * beta;
+    const R w_s = beta2 * tilt;
+    const R slope = F_w * w_s;
     const R w_ss = beta2 * (0.5 - h_s * beta + 0.5 * (h * beta2) - beta * tilt);
     L_s = slope * inv_centred - 0.5 * (beta * L);
     L_ss = (F_ww * (w_s * w_s) + F_w * w_ss - 0.5 * (beta * slope)) * inv_centred + 0.25 * (beta2 * L) -

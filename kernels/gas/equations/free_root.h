@@ -7,7 +7,9 @@
 template <class Shape, class R>
 POINT_FN void cubic_coefficients(const Shape &eos, const R A, const R B, R &c2, R &c1, R &c0) {
     const R B2 = B * B;
-    c2 = eos.linear * B - 1.0, c1 = A + (eos.constant * B2 - eos.linear * B), c0 = -eos.constant * B2;
+    c2 = eos.linear * B - 1.0;
+    c1 = A + (eos.constant * B2 - eos.linear * B);
+    c0 = -eos.constant * B2;
 }
 
 // Discriminant: not negative if all roots are real. It is computed from the coefficients, because in a thin gas two of
@@ -19,7 +21,8 @@ template <class R> POINT_FN R cubic_discriminant(const R c2, const R c1, const R
 
 // One Halley step on u^3 + c2 u^2 + c1 u + c0. A step that is not small (multiple root) is not taken.
 template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const R c0) {
-    const R f = ((u + c2) * u + c1) * u + c0, slope = (3.0 * u + 2.0 * c2) * u + c1;
+    const R f = ((u + c2) * u + c1) * u + c0;
+    const R slope = (3.0 * u + 2.0 * c2) * u + c1;
     const R step = rough_quotient(f * slope, slope * slope - f * (3.0 * u + c2));
     return u - select(fabs(step) < (IN_SINGLE ? 1e-3 : 1e-5), step, R(0.0));
 }
@@ -28,10 +31,13 @@ template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const 
 // cos(acos/3), 2 cosh(acosh/3), 2 sinh(asinh/3), by gas/fits/cubic_start.py: relative error where e >= 0 3.3e-4,
 // where e < 0 6.4e-3. With approximate divisions and roots: below 1 % (0.32 % for e >= 0).
 template <class R> POINT_FN R outer_start(const R e, const R g) {
-    const R G = two_thirds_start(g), G2 = G * G;
+    const R G = two_thirds_start(g);
+    const R G2 = G * G;
     const auto folded = e >= 0.0;
-    const R P = G2 - e * (1.72 * G - 5.493 * e), below = G + 1.1737 * e;
-    const R over = select(folded, 3.0 * e * below + G * (G + 0.15494 * e), g * P), under = G2 * G - 3.0 * e * P;
+    const R P = G2 - e * (1.72 * G - 5.493 * e);
+    const R below = G + 1.1737 * e;
+    const R over = select(folded, 3.0 * e * below + G * (G + 0.15494 * e), g * P);
+    const R under = G2 * G - 3.0 * e * P;
 
     // the square of `under` is g^4: near the critical point, where g is 1e-9, less than single precision has
     if constexpr (IN_SINGLE)
@@ -43,7 +49,9 @@ template <class R> POINT_FN R outer_start(const R e, const R g) {
 // One Halley step on t^3 - 3 e t - g. The approximate quotient has a relative error of 4e-9, below the truncation error
 // of the step.
 template <class R> POINT_FN R halley(const R t, const R e, const R g) {
-    const R t2 = t * t, F = t * (t2 - 3.0 * e) - g, slope = t2 - e; // a third of it
+    const R t2 = t * t;
+    const R F = t * (t2 - 3.0 * e) - g;
+    const R slope = t2 - e; // a third of it
     return t - rough_quotient(F * slope, at_least(3.0 * (slope * slope) - t * F, SMALLEST));
 }
 
@@ -62,7 +70,8 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
     }
     const R outer = -flipped(t, f);
     const R far = centre + 0.5 * flipped(t + width, f);
-    const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
+    const R largest = larger(centre + outer, far);
+    const R smallest = smaller(centre + outer, far);
     u = select(deflated, largest, u);
     if constexpr (M::root_liquid) u = select(positive, smallest, u);
     if constexpr (M::root_gibbs)
@@ -70,17 +79,22 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
             // Difference of the residual Gibbs energies, liquid less vapour: g = Z - 1 - ln u - A/((delta1 - delta2) B)
             // ln(...). As a function of u it is stationary at the roots, so unpolished roots are good enough.
             const auto eos = shape(m, delta);
-            const auto first = 1.0 + eos.delta1, second = 1.0 + eos.delta2;
-            const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)),
-                    below = (ul + second * B) * (uv + first * B);
+            const auto first = 1.0 + eos.delta1;
+            const auto second = 1.0 + eos.delta2;
+            const R ul = select(positive, smallest, R(1.0));
+            const R uv = select(positive, largest, R(1.0));
+            const R below = (ul + second * B) * (uv + first * B);
             const R over = (first - second) * B;
             R difference;
             if constexpr (eos.apart) {
-                const R uv_below = uv * below, r = 1.0 / (over * uv_below), r_over = r * over;
+                const R uv_below = uv * below;
+                const R r = 1.0 / (over * uv_below);
+                const R r_over = r * over;
                 difference = (ul - uv) - log(ul * (r_over * below)) -
                              A * (r * uv_below) * log((ul + first * B) * (uv + second * B) * (r_over * uv));
             } else { // delta1 and delta2 may be equal: ln(1 + over t)/over, t = (uv - ul)/below
-                const R t = (uv - ul) / below, middle = 1.0 / (2.0 + over * t);
+                const R t = (uv - ul) / below;
+                const R middle = 1.0 / (2.0 + over * t);
                 difference =
                     (ul - uv) - log(ul / uv) - 2.0 * A * t * middle * atanh_within(eos, square(over * t * middle));
             }
@@ -105,13 +119,14 @@ POINT_FN bool is_thin(const M &, const double A, const double B, const double c2
 template <class M, class Shape>
 POINT_FN double root_of_thin_gas(const M &, const Shape &eos, const double A, const double B, const double c2,
                                  const double c1, const double c0) {
-    const double inverse = quotient_start(1.0, 1.0 + B * (eos.linear + eos.constant * B)),
-                 bend = (3.0 + c2) * inverse - 1.0;
+    const double inverse = quotient_start(1.0, 1.0 + B * (eos.linear + eos.constant * B));
+    const double bend = (3.0 + c2) * inverse - 1.0;
     const double t = A * inverse;
     double u = 1.0 - t * (1.0 + t * bend);
 
     if (A > 1.0 / 128) {
-        const double f = ((u + c2) * u + c1) * u + c0, slope = (3.0 * u + 2.0 * c2) * u + c1;
+        const double f = ((u + c2) * u + c1) * u + c0;
+        const double slope = (3.0 * u + 2.0 * c2) * u + c1;
         u -= quotient_start(f * slope, slope * slope - f * (3.0 * u + c2));
     }
     return polished(u, c2, c1, c0);
@@ -136,8 +151,9 @@ POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, co
     }
 
     // Depressed cubic, u = centre + t: t^3 - 3 e t + f = 0.
-    const R centre = c2 * (-1.0 / 3.0), e = (c2 * c2 - 3.0 * c1) * (1.0 / 9.0),
-            f = ((centre + c2) * centre + c1) * centre + c0;
+    const R centre = c2 * (-1.0 / 3.0);
+    const R e = (c2 * c2 - 3.0 * c1) * (1.0 / 9.0);
+    const R f = ((centre + c2) * centre + c1) * centre + c0;
     R t = halley(outer_start(e, fabs(f)), e, fabs(f));
     if constexpr (number<R>::wide) {
         for (int step = 0; step < 6; ++step) t = halley(t, e, fabs(f));
@@ -146,7 +162,8 @@ POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, co
 
     // Three real roots by the discriminant. All are positive if the signs of the coefficients alternate (Descartes).
     // Otherwise only the largest is. For most gases the signs alone exclude three roots.
-    const auto alternate = c2 < 0.0 && c1 > 0.0, several = alternate || f > 0.0;
+    const auto alternate = c2 < 0.0 && c1 > 0.0;
+    const auto several = alternate || f > 0.0;
     if (any_of(several)) {
         const R discriminant = cubic_discriminant(c2, c1, c0);
         auto three = discriminant >= 0.0;
@@ -156,7 +173,8 @@ POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, co
         // discriminant decides.
         const R apart = 4.0 * e - t * t;
         if constexpr (IN_SINGLE) three = apart > 0.1 * e || (three && apart > -1e-3 * e);
-        const auto positive = three && alternate, deflated = three && several;
+        const auto positive = three && alternate;
+        const auto deflated = three && several;
         if (any_of(deflated))
             one_by_one(
                 [&](auto pack_of) { // few packs hold such a point

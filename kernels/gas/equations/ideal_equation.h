@@ -6,8 +6,10 @@
 template <class M, class R>
 POINT_FN void ideal_equation(const M &, const R T, const R p, const R R_s, const R cp_ig, const R h_ig, R &Z, R &vol,
                              R &rho, R &h, R &cp, R &cv, R &p_v, R &p_T, R &v_p, R &h_p, R &h_T) {
-    const R RT = R_s * known_temperature(T), known = select(p > 0.0 && RT > 0.0, R(1.0), R(NOT_A_NUMBER)),
-            inv = known / (RT * p), inv_p = inv * RT;
+    const R RT = R_s * known_temperature(T);
+    const R known = select(p > 0.0 && RT > 0.0, R(1.0), R(NOT_A_NUMBER));
+    const R inv = known / (RT * p);
+    const R inv_p = inv * RT;
 
     // Z is 1, or NaN for a state with T <= 0 or p <= 0; h_p is 0 or NaN.
     Z = known;

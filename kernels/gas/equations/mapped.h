@@ -32,8 +32,9 @@ template <class M, class R, class Species>
 POINT_FN void add_swelling(const M &m, const R T, const Species &Y, R *sums) {
     for_few<typename M::Swelling>([&](const auto s) INLINED {
         if (!owns(s)) return;
-        const R r = inverse_of_swelling(m, T, int(s)), tau = R(Y[s]) * m.map_numbers[4 * M::NS + s] * r,
-                tau_r = tau * r;
+        const R r = inverse_of_swelling(m, T, int(s));
+        const R tau = R(Y[s]) * m.map_numbers[4 * M::NS + s] * r;
+        const R tau_r = tau * r;
         sums[0] += tau;
         sums[1] += tau_r;
         sums[2] += tau_r * r;
@@ -75,7 +76,9 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
         R y, z, w;
         own_numbers(m, T, R(Y[s]), s, y, z, w);
         add_to_map(m, R(Y[s]), s, sums);
-        sums[7] += y, sums[8] += z, sums[9] += w;
+        sums[7] += y;
+        sums[8] += z;
+        sums[9] += w;
     }
     add_swelling(m, T, Y, sums + 4);
     sum_over_owners(sums);
@@ -136,7 +139,10 @@ POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     else if constexpr (M::kij_none && number<R>::lanes == 1)
         summed_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
     else stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
-    map_0 = map.c0, map_1 = map.c1, map_2 = map.c2, map_3 = map.c3;
+    map_0 = map.c0;
+    map_1 = map.c1;
+    map_2 = map.c2;
+    map_3 = map.c3;
 }
 
 // The pseudo-critical point of the cubic, its volume mapped at its temperature
@@ -159,10 +165,15 @@ POINT_FN void mapped_root(const M &m, const R T, const R p, const R R_s, const R
                           const R map_1, const R map_2, const R map_3, const Delta delta_mix, R &Z, R &vol, R &v_free,
                           R &shift_mix, R &shift_w) {
     const auto known = p > 0.0 && p <= HIGHEST_PRESSURE;
-    const R RT = R_s * T, inv = 1.0 / (RT * select(known, p, R(NOT_A_NUMBER))), inv_RT = inv * p,
-            v_ideal = inv * RT * RT, inv_ideal = inv_RT * p;
+    const R RT = R_s * T;
+    const R inv = 1.0 / (RT * select(known, p, R(NOT_A_NUMBER)));
+    const R inv_RT = inv * p;
+    const R v_ideal = inv * RT * RT;
+    const R inv_ideal = inv_RT * p;
 
-    const R B = b_mix * inv_ideal, A = a_mix * inv_RT * inv_ideal, inv_b = 1.0 / b_mix;
+    const R B = b_mix * inv_ideal;
+    const R A = a_mix * inv_RT * inv_ideal;
+    const R inv_b = 1.0 / b_mix;
     const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3),
                        per_b = volume_map(R(0.0), R(map_1 * inv_b), R(map_2 * inv_b), R(map_3 * inv_b));
     const R u = free_root(m, A, B, delta_mix, per_b);
@@ -203,7 +214,8 @@ POINT_FN void mapped_pressure_slopes(const M &m, const R T, const R R_s, const R
                                      const R v_free, const R inv_free, const R inv_D, const R shift_w, const R shift_T,
                                      const Delta delta_mix, R &p_v_attractive, R &p_v_repulsive, R &p_v, R &p_T,
                                      R &v_p) {
-    const R slope = 1.0 - shift_w, inverse = 1.0 / slope;
+    const R slope = 1.0 - shift_w;
+    const R inverse = 1.0 / slope;
     R p_w, w_p;
     cubic_pressure_slopes(m, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, delta_mix, p_v_attractive,
                           p_v_repulsive, p_w, p_T, w_p);
@@ -219,8 +231,11 @@ template <class M, class R, class Delta>
 POINT_FN void mapped_departure(const M &m, const R b_mix, const R v_free, const R inv_centred, const R map_1,
                                const R map_2, const R map_3, const Delta delta_mix, R &cubic_L, R &map_I) {
     const auto eos = shape(m, delta_mix);
-    const R w = v_free + b_mix, inv = 1.0 / (w * b_mix * eos.product), inv_b = inv * (w * eos.product),
-            inv_product = inv * (w * b_mix), inv_w = inv * (b_mix * eos.product);
+    const R w = v_free + b_mix;
+    const R inv = 1.0 / (w * b_mix * eos.product);
+    const R inv_b = inv * (w * eos.product);
+    const R inv_product = inv * (w * b_mix);
+    const R inv_w = inv * (b_mix * eos.product);
     const VolumeMap<R> map = volume_map(R(0.0), map_1, map_2, map_3);
     MapIntegrals<R> s;
     cubic_L = departure_integral(eos, b_mix, inv_centred);
@@ -298,14 +313,16 @@ template <class M, class R> POINT_FN R own_map(const M &m, const R x, const int 
 
 template <class M, class R>
 POINT_FN MapSlope<R> map_slope(const M &m, const R T, const R x, const R moment_over_b, const int k) {
-    const R r = inverse_of_swelling(m, T, k), tau = m.map_numbers[4 * M::NS + k] * r;
+    const R r = inverse_of_swelling(m, T, k);
+    const R tau = m.map_numbers[4 * M::NS + k] * r;
     return {own_map(m, x, k) - tau + moment_over_b * m.b_mass[k], tau * r};
 }
 
 // use(k, tau_k, -tau_k') of the few species that swell: a division for each
 template <class M, class R, class Use> POINT_FN void for_swelling(const M &m, const R T, const Use &use) {
     for_few<typename M::Swelling>([&](const auto s) INLINED {
-        const R r = inverse_of_swelling(m, T, int(s)), tau = of_species(&m.map_numbers[4 * M::NS], s) * r;
+        const R r = inverse_of_swelling(m, T, int(s));
+        const R tau = of_species(&m.map_numbers[4 * M::NS], s) * r;
         use(int(s), tau, R(tau * r));
     });
 }
@@ -328,11 +345,17 @@ POINT_FN void mapped_partial_properties(const M &m, const R T, const R p, const 
                                         const Delta delta_mix, OutV &v_Y, OutH &h_Y, OutE &e_Y) {
     const auto eos = shape(m, delta_mix);
     const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3);
-    const R D_b = eos.sum * v_free + (eos.sum + 2.0 * eos.product) * b_mix, x = b_mix / (v_free + b_mix);
-    const R of_b = R_s * T * (inv_free * inv_free) + a_mix * D_b * (inv_D * inv_D), of_gas = inv_free * R_UNIVERSAL * T;
-    const R p_of_sum = a_mix * b_mix * v_free * (inv_D * inv_D), moment_over_b = map_moment(map, x) / b_mix;
-    const R two_L = 2.0 * cubic_L, two_inv_D = 2.0 * inv_D, T_p_T = T * (p_T - p_v * shift_T), of_L = T * a_T - a_mix,
-            ln_T = log_for_ideal(m, T);
+    const R D_b = eos.sum * v_free + (eos.sum + 2.0 * eos.product) * b_mix;
+    const R x = b_mix / (v_free + b_mix);
+    const R of_b = R_s * T * (inv_free * inv_free) + a_mix * D_b * (inv_D * inv_D);
+    const R of_gas = inv_free * R_UNIVERSAL * T;
+    const R p_of_sum = a_mix * b_mix * v_free * (inv_D * inv_D);
+    const R moment_over_b = map_moment(map, x) / b_mix;
+    const R two_L = 2.0 * cubic_L;
+    const R two_inv_D = 2.0 * inv_D;
+    const R T_p_T = T * (p_T - p_v * shift_T);
+    const R of_L = T * a_T - a_mix;
+    const R ln_T = log_for_ideal(m, T);
     MapGradients<R> g;
     map_gradients(eos, map, b_mix, v_free, inv_free, inv_D, g);
 
@@ -356,11 +379,15 @@ POINT_FN void mapped_fugacity(const M &m, const R T, const R p, const Species &Y
                               const R map_I, const R map_0, const R map_1, const R map_2, const R map_3,
                               const Delta delta_mix, Out &ln_phi) {
     const auto eos = shape(m, delta_mix);
-    const R RT = R_s * T, own = map_I - log(p * v_free / RT), inv_RT = 1.0 / (R_UNIVERSAL * T), two_L = 2.0 * cubic_L;
+    const R RT = R_s * T;
+    const R own = map_I - log(p * v_free / RT);
+    const R inv_RT = 1.0 / (R_UNIVERSAL * T);
+    const R two_L = 2.0 * cubic_L;
     MapGradients<R> g;
     map_gradients(eos, volume_map(map_0, map_1, map_2, map_3), b_mix, v_free, inv_free, inv_D, g);
 
-    const R of_b = RT * g.K_b - a_mix * g.L_b, of_sum = a_mix * g.L_sum;
+    const R of_b = RT * g.K_b - a_mix * g.L_b;
+    const R of_sum = a_mix * g.L_sum;
     R of_c[4];
     UNROLL
     for (int k = 0; k < 4; ++k) of_c[k] = RT * g.K_c[k] - a_mix * g.L_c[k];
@@ -506,17 +533,31 @@ POINT_FN R departure_entropy(const M &m, const R R_s, const R a_T, const R b_mix
     }
 
     // 1/w, 1/b, 1/product, 1/gap and 1/R with a single division
-    const R w = v_free + b_mix, gap = eos.delta1 - eos.delta2, volumes = w * b_mix, deltas = eos.product * gap,
-            both = volumes * deltas;
-    const R inv = 1.0 / (both * R_s), inv_R = inv * both, inv_both = inv * R_s;
-    const R inv_volumes = inv_both * deltas, inv_w = inv_volumes * b_mix, inv_b = inv_volumes * w;
-    const R inv_deltas = inv_both * volumes, inv_product = inv_deltas * gap, inv_gap = inv_deltas * eos.product;
+    const R w = v_free + b_mix;
+    const R gap = eos.delta1 - eos.delta2;
+    const R volumes = w * b_mix;
+    const R deltas = eos.product * gap;
+    const R both = volumes * deltas;
+    const R inv = 1.0 / (both * R_s);
+    const R inv_R = inv * both;
+    const R inv_both = inv * R_s;
+    const R inv_volumes = inv_both * deltas;
+    const R inv_w = inv_volumes * b_mix;
+    const R inv_b = inv_volumes * w;
+    const R inv_deltas = inv_both * volumes;
+    const R inv_product = inv_deltas * gap;
+    const R inv_gap = inv_deltas * eos.product;
 
-    const R x = b_mix * inv_w, thrice_3 = 3.0 * map.c3, from_2 = 2.0 * map.c2 + thrice_3, from_1 = map.c1 + from_2;
+    const R x = b_mix * inv_w;
+    const R thrice_3 = 3.0 * map.c3;
+    const R from_2 = 2.0 * map.c2 + thrice_3;
+    const R from_1 = map.c1 + from_2;
     const R b_I = from_1 * (-log(v_free * inv_w) - x) - (x * x) * (0.5 * from_2 + map.c3 * x);
 
-    const R A4 = inv_product * thrice_3, A3 = inv_product * (2.0 * map.c2 - eos.sum * A4),
-            A2 = inv_product * (map.c1 - A4 - eos.sum * A3), A1 = (-0.5 * inv_product) * (A3 + eos.sum * A2);
+    const R A4 = inv_product * thrice_3;
+    const R A3 = inv_product * (2.0 * map.c2 - eos.sum * A4);
+    const R A2 = inv_product * (map.c1 - A4 - eos.sum * A3);
+    const R A1 = (-0.5 * inv_product) * (A3 + eos.sum * A2);
     const R of_J0 = inv_gap * (b_mix - A2 - eos.sum * A1);
     const R b2_L = x * (A2 + x * (0.5 * A3 + (1.0 / 3.0) * A4 * x)) + (A1 + of_J0) * log(1.0 + eos.delta1 * x) +
                    (A1 - of_J0) * log(1.0 + eos.delta2 * x);

@@ -49,12 +49,16 @@ POINT_FN void place_map(const M &m, const R T, const R *x, const Shape &eos, Sta
     const R W = own.w + s.B;
     s.w_inv = 1.0 / own.w;
     s.inv_D = 1.0 / (own.w * own.w + s.B * (eos.linear * own.w + eos.constant * s.B));
-    s.D_V = 2.0 * W + eos.sum * s.B, s.D_B = eos.sum * W + (2.0 * eos.product) * s.B;
+    s.D_V = 2.0 * W + eos.sum * s.B;
+    s.D_B = eos.sum * W + (2.0 * eos.product) * s.B;
 
     own.x = s.B / W;
     own.moment_over_b = map_moment(own.map, own.x) / s.B;
     map_gradients(eos, own.map, s.B, own.w, s.w_inv, s.inv_D, own.g);
-    s.L = own.g.L, s.L_V = -s.inv_D, s.L_B = own.g.L_b, s.L_s = own.g.L_sum;
+    s.L = own.g.L;
+    s.L_V = -s.inv_D;
+    s.L_B = own.g.L_b;
+    s.L_s = own.g.L_sum;
 }
 
 // Fills what depends on A.
@@ -77,7 +81,8 @@ template <class M, class R, class State>
 POINT_FN MappedRow<R> mapped_row(const M &m, const R T, const State &s, const int k) {
     const auto &own = s.of_map;
     const scalar b = m.b_mass[k];
-    const R of_sum = sum_slope(m, s, k), of_D = s.A * (s.inv_D * s.inv_D);
+    const R of_sum = sum_slope(m, s, k);
+    const R of_D = s.A * (s.inv_D * s.inv_D);
     const MapSlope<R> C = map_slope(m, T, own.x, own.moment_over_b, k);
     const R L = own.g.L_b * b + over_map(m, T, own.g.L_c, k) + own.g.L_sum * of_sum;
     const R K = own.g.K_b * b + over_map(m, T, own.g.K_c, k);
@@ -105,7 +110,8 @@ template <class M, class State, class Slopes> POINT_FN void add_mapped_slopes(co
 // ln gamma_k = K + F_k/(R_k T), and its derivative in T at constant x: d(F_k/T)/dT = -U_k/T^2.
 template <class M, class R, class State>
 POINT_FN void mapped_activities(const M &m, const State &s, R *ln_gamma, R *ln_gamma_T) {
-    const R inv_T = 1.0 / s.T, K = s.of_map.g.I + log(s.w_inv);
+    const R inv_T = 1.0 / s.T;
+    const R K = s.of_map.g.I + log(s.w_inv);
     FOR_SPECIES (k, M::NS) {
         const MappedRow<R> row = mapped_row(m, s.T, s, k);
         const R inv_RT = inv_T * (m.W[k] * (1 / R_UNIVERSAL));
@@ -157,7 +163,8 @@ POINT_FN MappedCurvature<R> mapped_curvature(const R T, const State &s, const Ma
 template <class M, class R, class State, class Use>
 POINT_FN void mapped_activity_curvature(const M &m, const State &s, const R *y, const Use &use) {
     constexpr int NS = M::NS;
-    const R T = s.T, inv_T = 1.0 / T;
+    const R T = s.T;
+    const R inv_T = 1.0 / T;
     R v[NS], of_S = R(0.0), of_delta = R(0.0), of_moles = R(0.0), swollen = R(0.0);
     MappedChange<R> by;
     by.N = by.B = R(0.0);
@@ -177,11 +184,14 @@ POINT_FN void mapped_activity_curvature(const M &m, const State &s, const R *y, 
         UNROLL
         for (int j = 0; j < 4; ++j) by.c[j] += v[k] * numbers[j * NS + k];
     }
-    by.A = 2.0 * of_S, by.sum = s.of_delta * of_delta, by.c[0] -= swollen;
+    by.A = 2.0 * of_S;
+    by.sum = s.of_delta * of_delta;
+    by.c[0] -= swollen;
     const MappedCurvature<R> o = mapped_curvature(T, s, by);
 
     // The second derivatives of delta1 + delta2, as in cubic_curvature
-    const R inv_more = 1.0 / (1.0 + s.delta), A_L_s = s.A * s.L_s;
+    const R inv_more = 1.0 / (1.0 + s.delta);
+    const R A_L_s = s.A * s.L_s;
     const R delta_j =
         s.of_delta * o.of_sum - A_L_s * (4.0 * (inv_more * inv_more * inv_more) * of_delta - s.of_delta * of_moles);
     const R moles_j = A_L_s * by.sum * s.inv_moles;

@@ -67,14 +67,16 @@ POINT_FN Dual<R> departure_of(const MixedShape<Dual<R>> &eos, const Dual<R> V, c
                               const Dual<R> inv_B) {
     const MixedShape<R> still{eos.delta1.v,     eos.delta2.v, eos.sum.v,  eos.product.v,
                               eos.half_gap_2.v, eos.linear.v, eos.slope.v};
-    const R L = departure_of(still, V.v, B.v, inv_D.v, inv_B.v), L_B = (V.v * inv_D.v - L) * inv_B.v;
+    const R L = departure_of(still, V.v, B.v, inv_D.v, inv_B.v);
+    const R L_B = (V.v * inv_D.v - L) * inv_B.v;
     return moving(L, R(L_B * B.d[0] - inv_D.v * V.d[0] + slope_in_sum(still, V.v, B.v, L) * eos.sum.d[0]));
 }
 
 template <class Shape, class R>
 POINT_FN Dual<R> departure_of(const Shape &eos, const Dual<R> V, const Dual<R> B, const Dual<R> inv_D,
                               const Dual<R> inv_B) {
-    const R L = departure_of(eos, V.v, B.v, inv_D.v, inv_B.v), L_B = (V.v * inv_D.v - L) * inv_B.v;
+    const R L = departure_of(eos, V.v, B.v, inv_D.v, inv_B.v);
+    const R L_B = (V.v * inv_D.v - L) * inv_B.v;
     return moving(L, R(L_B * B.d[0] - inv_D.v * V.d[0]));
 }
 
@@ -96,19 +98,24 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
         if constexpr (shaped<M>()) {
             R moles = R(0.0);
             FOR_SPECIES (k, M::NS) moles += m.inv_W[k] * x[k];
-            s.inv_moles = 1.0 / moles, s.sum = eos.sum, s.delta = eos.delta1, s.of_delta = eos.slope;
+            s.inv_moles = 1.0 / moles;
+            s.sum = eos.sum;
+            s.delta = eos.delta1;
+            s.of_delta = eos.slope;
         }
         if constexpr (mapped<M>()) place_map(m, T, x, eos, s);
         else {
             const R w = s.V - s.B;
             s.w_inv = 1.0 / select(w > 0.0, w, R(NOT_A_NUMBER));
             s.inv_D = 1.0 / (s.V * s.V + s.B * (eos.sum * s.V + eos.product * s.B));
-            s.D_V = 2.0 * s.V + eos.sum * s.B, s.D_B = eos.sum * s.V + (2.0 * eos.product) * s.B;
+            s.D_V = 2.0 * s.V + eos.sum * s.B;
+            s.D_B = eos.sum * s.V + (2.0 * eos.product) * s.B;
 
             // L and its derivatives; L(tV, tB) = L/t gives L_B.
             const R inv_B = 1.0 / s.B;
             s.L = departure_of(eos, s.V, s.B, s.inv_D, inv_B);
-            s.L_V = -s.inv_D, s.L_B = (s.V * s.inv_D - s.L) * inv_B;
+            s.L_V = -s.inv_D;
+            s.L_B = (s.V * s.inv_D - s.L) * inv_B;
             if constexpr (shaped<M>()) s.L_s = slope_in_sum(eos, s.V, s.B, s.L);
         }
 
@@ -119,13 +126,18 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
             at = moving(T, R(1.0));
             FOR_SPECIES (k, M::NS) along[k] = still<1>(x[k]);
             attraction_slopes(m, at, along, [&](int k, const Dual<R> S, const Dual<R> S_T) {
-                s.S[k] = S.v, s.S_T[k] = S_T.v;
-                s.A += x[k] * S.v, s.A_T += x[k] * S_T.v, s.A_TT += x[k] * S_T.d[0];
+                s.S[k] = S.v;
+                s.S_T[k] = S_T.v;
+                s.A += x[k] * S.v;
+                s.A_T += x[k] * S_T.v;
+                s.A_TT += x[k] * S_T.d[0];
             });
         } else
             attraction_slopes(m, T, x, [&](int k, const R S, const R S_T) {
-                s.S[k] = S, s.S_T[k] = S_T;
-                s.A += x[k] * S, s.A_T += x[k] * S_T;
+                s.S[k] = S;
+                s.S_T[k] = S_T;
+                s.A += x[k] * S;
+                s.A_T += x[k] * S_T;
             });
         if constexpr (mapped<M>()) press_map(T, s);
     }
@@ -178,7 +190,8 @@ template <class M, class R> struct PartialSlopes {
 template <class M, class R>
 POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, PartialSlopes<M, R> &o) {
     // The ideal-gas parts of U
-    const R T = s.T, ln_T = log_for_ideal(m, T);
+    const R T = s.T;
+    const R ln_T = log_for_ideal(m, T);
     o.p = partial_pressure(m, s);
     o.U_T = R(0.0);
     FOR_OWN (k, M::NS) {
@@ -193,11 +206,14 @@ POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, Par
         FOR_OWN (k, M::NS) o.p_x[own(k)] = gas_constant(m, k) * T;
     } else if constexpr (mapped<M>()) add_mapped_slopes(m, s, o);
     else {
-        const R of_w = T * s.N * (s.w_inv * s.w_inv), of_D = s.A * (s.inv_D * s.inv_D), of_L = s.A - T * s.A_T;
+        const R of_w = T * s.N * (s.w_inv * s.w_inv);
+        const R of_D = s.A * (s.inv_D * s.inv_D);
+        const R of_L = s.A - T * s.A_T;
         o.p_T = s.N * s.w_inv - s.A_T * s.inv_D;
         o.U_T += T * s.A_TT * s.L;
         FOR_SPECIES (k, M::NS) {
-            const double b = m.b_mass[k], c = shift_of(m, k);
+            const double b = m.b_mass[k];
+            const double c = shift_of(m, k);
             o.p_x[k] = gas_constant(m, k) * T * s.w_inv + (b - c) * of_w - 2.0 * (s.S[k] * s.inv_D) +
                        of_D * (c * s.D_V + b * s.D_B);
             o.U_x[k] -= 2.0 * (s.S[k] - T * s.S_T[k]) * s.L + of_L * (b * s.L_B + c * s.L_V);
@@ -216,10 +232,14 @@ template <class M, class R>
 POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma, R *ln_gamma_T) {
     if constexpr (mapped<M>()) mapped_activities(m, s, ln_gamma, ln_gamma_T);
     else {
-        const R T = s.T, inv_T = 1.0 / T, ln_w = -log(s.w_inv), Nw = s.N * s.w_inv;
+        const R T = s.T;
+        const R inv_T = 1.0 / T;
+        const R ln_w = -log(s.w_inv);
+        const R Nw = s.N * s.w_inv;
         const R slope = s.A_T - s.A * inv_T;
         FOR_SPECIES (k, M::NS) {
-            const double b = m.b_mass[k], c = shift_of(m, k);
+            const double b = m.b_mass[k];
+            const double c = shift_of(m, k);
             const R inv_RT = inv_T * (m.W[k] * (1 / R_UNIVERSAL));
             R L_k = b * s.L_B + c * s.L_V;
             if constexpr (shaped<M>()) L_k += s.L_s * sum_slope(m, s, k);
@@ -234,15 +254,20 @@ POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma
 template <class M, class R>
 POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const R of_R, const R of_b, const R of_c,
                           const R of_S) {
-    const R T = s.T, L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
-            L_BB = -(2.0 * s.L_B + s.V * L_BV) / s.B;
-    const double b = m.b_mass[k], c = shift_of(m, k);
+    const R T = s.T;
+    const R L_VV = s.D_V * (s.inv_D * s.inv_D);
+    const R L_BV = s.D_B * (s.inv_D * s.inv_D);
+    const R L_BB = -(2.0 * s.L_B + s.V * L_BV) / s.B;
+    const double b = m.b_mass[k];
+    const double c = shift_of(m, k);
 
     // Second derivatives of F, row k, times dx
-    const R of_w = of_c - of_b, of_L = s.L_B * of_b + s.L_V * of_c;
-    const R in_w = T * s.w_inv * (s.N * s.w_inv * of_w - of_R), in_R = -(T * s.w_inv * of_w);
-    const R in_b = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c)),
-            in_c = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c));
+    const R of_w = of_c - of_b;
+    const R of_L = s.L_B * of_b + s.L_V * of_c;
+    const R in_w = T * s.w_inv * (s.N * s.w_inv * of_w - of_R);
+    const R in_R = -(T * s.w_inv * of_w);
+    const R in_b = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c));
+    const R in_c = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c));
     const R sum =
         in_w * (c - b) + in_R * gas_constant(m, k) + in_b * b + in_c * c - 2.0 * (s.S[k] * (of_S / s.A * s.L + of_L));
     return sum * (m.W[k] * (1 / R_UNIVERSAL)) / T;
@@ -252,9 +277,12 @@ POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const
 // vector v_k = y_k/(R_k T).
 template <class M, class R, class Use>
 POINT_FN void cubic_curvature(const M &m, const Partial<M, R> &s, const R *y, const Use &use) {
-    const R T = s.T, inv_T = 1.0 / T, inv_B = 1.0 / s.B;
-    const R L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
-            L_BB = -(2.0 * s.L_B + s.V * L_BV) * inv_B;
+    const R T = s.T;
+    const R inv_T = 1.0 / T;
+    const R inv_B = 1.0 / s.B;
+    const R L_VV = s.D_V * (s.inv_D * s.inv_D);
+    const R L_BV = s.D_B * (s.inv_D * s.inv_D);
+    const R L_BB = -(2.0 * s.L_B + s.V * L_BV) * inv_B;
 
     // Sums over k: `of_b` is sum b_k v_k, and so on.
     R v[M::NS], of_R = R(0.0), of_b = R(0.0), of_c = R(0.0), of_S = R(0.0), of_delta = R(0.0), of_moles = R(0.0);
@@ -273,18 +301,24 @@ POINT_FN void cubic_curvature(const M &m, const Partial<M, R> &s, const R *y, co
     // Factors of R_j, b_j, s_j in row j
     const R of_w = of_c - of_b;
     R of_L = s.L_B * of_b + s.L_V * of_c;
-    const R w_j = T * s.w_inv * (s.N * s.w_inv * of_w - of_R), R_j = -(T * s.w_inv * of_w);
-    R b_j = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c)),
-      c_j = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c)), delta_j = R(0.0), moles_j = R(0.0);
+    const R w_j = T * s.w_inv * (s.N * s.w_inv * of_w - of_R);
+    const R R_j = -(T * s.w_inv * of_w);
+    R b_j = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c));
+    R c_j = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c));
+    R delta_j = R(0.0);
+    R moles_j = R(0.0);
     if constexpr (shaped<M>()) {
         // Derivatives of L_V, L_B and L_s in the sum; L_Bs follows from L(tV, tB) = L/t.
-        const R of_sum = s.of_delta * of_delta, inv_more = 1.0 / (1.0 + s.delta);
-        const R L_Vs = s.B * (s.V - s.B) * (s.inv_D * s.inv_D), L_Bs = -(s.L_s + s.V * L_Vs) * inv_B;
+        const R of_sum = s.of_delta * of_delta;
+        const R inv_more = 1.0 / (1.0 + s.delta);
+        const R L_Vs = s.B * (s.V - s.B) * (s.inv_D * s.inv_D);
+        const R L_Bs = -(s.L_s + s.V * L_Vs) * inv_B;
         const Dual<R> sum = moving(s.sum, R(1.0)), none(0.0);
         const MixedShape<Dual<R>> eos{none, none, sum, 1.0 - sum, 0.25 * sum * sum + sum - 1.0, 2.0 + sum, none};
         const R L_ss = slope_in_sum(eos, still<1>(s.V), still<1>(s.B), moving(s.L, s.L_s)).d[0];
         of_L += s.L_s * of_sum;
-        b_j -= s.A * L_Bs * of_sum, c_j -= s.A * L_Vs * of_sum;
+        b_j -= s.A * L_Bs * of_sum;
+        c_j -= s.A * L_Vs * of_sum;
 
         // Second derivatives of the sum. Those of delta1 are -(delta_k/(W_j n) + delta_j/(W_k n)), n the amount of
         // substance and delta_k = d delta1/dx_k.
@@ -295,7 +329,8 @@ POINT_FN void cubic_curvature(const M &m, const Partial<M, R> &s, const R *y, co
     }
 
     attraction_slopes(m, T, v, [&](int j, const R of_a, const R) {
-        const double b = m.b_mass[j], c = shift_of(m, j);
+        const double b = m.b_mass[j];
+        const double c = shift_of(m, j);
         R own = w_j * (c - b) + R_j * gas_constant(m, j) + b_j * b + c_j * c - 2.0 * (of_a * s.L + s.S[j] * of_L);
         if constexpr (shaped<M>()) own += delta_j * delta_slope(m, s, j) + moles_j * m.inv_W[j];
         use(j, own);

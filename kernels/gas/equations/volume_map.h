@@ -61,12 +61,14 @@ template <class R, class Value> POINT_FN void sums_over_nodes(const R x, const V
     f[2] = f[3] = f[4] = R(0.0);
     UNROLL
     for (int n = 0; n < NODES; ++n) {
-        const R part = NODE_WEIGHT[n] * value(R(NODE[n] * x)), further = NODE[n] * part;
+        const R part = NODE_WEIGHT[n] * value(R(NODE[n] * x));
+        const R further = NODE[n] * part;
         f[2] += part;
         f[3] += further;
         f[4] += NODE[n] * further;
     }
-    const R x2 = x * x, x3 = x2 * x;
+    const R x2 = x * x;
+    const R x3 = x2 * x;
     f[2] = x3 * f[2];
     f[3] = (x2 * x2) * f[3];
     f[4] = (x3 * x2) * f[4];
@@ -75,7 +77,8 @@ template <class R, class Value> POINT_FN void sums_over_nodes(const R x, const V
 // J0 = b L of the cubic. The recursion from J1 up divides by the product, -0.67 or less for delta1 of 2 or more.
 template <class Shape, class R>
 POINT_FN void shape_integrals(const Shape &eos, const R x, const R J0, const R inv_product, MapIntegrals<R> &s) {
-    const R x2 = x * x, Delta_less_one = x * (eos.sum + eos.product * x);
+    const R x2 = x * x;
+    const R Delta_less_one = x * (eos.sum + eos.product * x);
     s.x = x;
     s.Delta = 1.0 + Delta_less_one;
     s.J[0] = J0;
@@ -127,7 +130,10 @@ template <class R> POINT_FN R of_shape(const VolumeMap<R> &c, const R (&J)[5]) {
 template <class R>
 template <class Shape>
 POINT_FN R VolumeMap<R>::gibbs(const Shape &eos, const R A, const R B, const R u) const {
-    const R inv_w = 1.0 / (u + B), x = B * inv_w, inv_B = 1.0 / B, inv_product = 1.0 / eos.product;
+    const R inv_w = 1.0 / (u + B);
+    const R x = B * inv_w;
+    const R inv_B = 1.0 / B;
+    const R inv_product = 1.0 / eos.product;
     const R inv_centred = 1.0 / (u + (0.5 * eos.linear) * B);
     MapIntegrals<R> s;
     free_integrals(x, R(-log(u * inv_w)), s);
@@ -138,7 +144,8 @@ POINT_FN R VolumeMap<R>::gibbs(const Shape &eos, const R A, const R B, const R u
 // C and its slope C_w at w, from w - b
 template <class R>
 POINT_FN void map_at(const VolumeMap<R> &map, const R b_mix, const R v_free, R &shift_mix, R &shift_w) {
-    const R inv_w = 1.0 / (v_free + b_mix), x = b_mix * inv_w;
+    const R inv_w = 1.0 / (v_free + b_mix);
+    const R x = b_mix * inv_w;
     shift_mix = map_value(map, x);
     shift_w = -(map_moment(map, x) * inv_w);
 }
@@ -164,7 +171,8 @@ template <class R> struct VolumePolynomial {
 //   w - b = b (v - b + C + (1 - x) moment)/(b + x moment),  moment = sum_k k c_k x^k
 // NaN where v is less than at w = b.
 template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_mix, const R v) {
-    constexpr int STEPS = number<R>::wide ? 4 : 2, MORE = 2;
+    constexpr int STEPS = number<R>::wide ? 4 : 2;
+    constexpr int MORE = 2;
     constexpr double START = 0.65;                    // of x in C
     constexpr double CLOSE = IN_SINGLE ? 1e-4 : 3e-9; // f over b from which Newton's step reaches the last bits
     const VolumePolynomial<R> polynomial{map, b_mix, v};
@@ -181,7 +189,8 @@ template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_
         }
     }
 
-    const R least = b_mix - map_value(map, R(1.0)), moment = map_moment(map, x);
+    const R least = b_mix - map_value(map, R(1.0));
+    const R moment = map_moment(map, x);
     const R free = b_mix * ((v - b_mix) + map_value(map, x) + (1.0 - x) * moment) / (b_mix + x * moment);
     return select(v > 0.0 && v > least, free, R(NOT_A_NUMBER));
 }
@@ -196,15 +205,20 @@ template <class R> struct MapGradients {
 template <class Shape, class R>
 POINT_FN void map_gradients(const Shape &eos, const VolumeMap<R> &map, const R b_mix, const R v_free, const R inv_free,
                             const R inv_D, MapGradients<R> &g) {
-    const R w = v_free + b_mix, inv_b = 1.0 / b_mix, x = b_mix / w, inv_product = 1.0 / eos.product;
-    const R inv_centred = 1.0 / (v_free + (0.5 * eos.linear) * b_mix), inv_b2 = inv_b * inv_b;
+    const R w = v_free + b_mix;
+    const R inv_b = 1.0 / b_mix;
+    const R x = b_mix / w;
+    const R inv_product = 1.0 / eos.product;
+    const R inv_centred = 1.0 / (v_free + (0.5 * eos.linear) * b_mix);
+    const R inv_b2 = inv_b * inv_b;
     const R plain_L = departure_integral(eos, b_mix, inv_centred);
     MapIntegrals<R> s;
     free_integrals(x, R(-log(v_free / w)), s);
     shape_integrals(eos, x, R(b_mix * plain_L), inv_product, s);
     shape_slopes(eos, R(b_mix * departure_slope(eos, b_mix, inv_centred, plain_L)), inv_product, s);
 
-    const R of_J = of_shape(map, s.J) * inv_b2, of_I = of_free(map, s.I) * inv_b;
+    const R of_J = of_shape(map, s.J) * inv_b2;
+    const R of_I = of_free(map, s.I) * inv_b;
     g.L = plain_L + of_J;
     g.I = of_I;
     g.L_b = (w * inv_D - g.L - of_J) * inv_b;

@@ -94,7 +94,8 @@ POINT_FN void exchange(const M &m, const R *n, const MaskOf<R> where, const int 
     UNROLL
     for (int d = 0; d < N; ++d) e.enters[d] = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        const R own = o.nu[k * N + c], size = n[k] * own * own;
+        const R own = o.nu[k * N + c];
+        const R size = n[k] * own * own;
         const auto more = where && size > most;
         most = select(more, size, most);
         UNROLL
@@ -146,7 +147,8 @@ POINT_FN void factorise_balance(const M &, const R *n, const Components<M, R> &o
     UNROLL
     for (int c = 0; c < N; ++c) {
         const R diagonal = H[below<N>(c, c)];
-        R pivot = diagonal, scaled[N];
+        R pivot = diagonal;
+        R scaled[N];
         UNROLL
         for (int d = 0; d < c; ++d) {
             R sum = H[below<N>(c, d)];

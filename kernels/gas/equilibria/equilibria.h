@@ -77,7 +77,9 @@ POINT_FN void equilibrium_step(const M &m, const Closed<R> &closed, const R T, c
     if constexpr (HEAT) solve_balance(m, h, of_T);
     if constexpr (!VOLUME) {
         solve_balance(m, h, of_sum);
-        R size = R(0.0), miss = -from_r, miss_T = from_e;
+        R size = R(0.0);
+        R miss = -from_r;
+        R miss_T = from_e;
         UNROLL
         for (int c = 0; c < N; ++c) {
             size += border[c] * of_sum[c];
@@ -95,7 +97,9 @@ POINT_FN void equilibrium_step(const M &m, const Closed<R> &closed, const R T, c
     }
 
     // Changes at constant T, and with ln T
-    R target = R(0.0), slope = R(0.0), with_T[HEAT ? M::NS : 1];
+    R target = R(0.0);
+    R slope = R(0.0);
+    R with_T[HEAT ? M::NS : 1];
     step.near = R(0.0);
     const R main = log(sum) + MAIN_LN;
     FOR_SPECIES (k, M::NS) {
@@ -126,7 +130,8 @@ POINT_FN void equilibrium_step(const M &m, const Closed<R> &closed, const R T, c
             target += closed.target * inv_R - have;
         }
         step.miss = target / (s.heat + slope);
-        const R up = log(T_HIGHEST / T), down = log(T_LOWEST / T);
+        const R up = log(T_HIGHEST / T);
+        const R down = log(T_LOWEST / T);
         step.ln_T = select(step.near < calm, within(step.miss, LARGEST_T_STEP), R(0.0));
         step.ln_T = select(closed_in, R(0.0), larger(smaller(step.ln_T, up), down));
     }
@@ -145,9 +150,11 @@ POINT_FN void equilibrium_step(const M &m, const Closed<R> &closed, const R T, c
 template <class M, class R>
 POINT_FN R share_of_step(const M &, const R *ln_n, const R sum, const EquilibriumStep<M, R> &step) {
     const R ln_sum = log(sum);
-    R largest = fabs(step.ln_sum), share = R(1.0);
+    R largest = fabs(step.ln_sum);
+    R share = R(1.0);
     FOR_SPECIES (k, M::NS) {
-        const R ln_x = ln_n[k] - ln_sum, rise = step.ln_n[k] - step.ln_sum;
+        const R ln_x = ln_n[k] - ln_sum;
+        const R rise = step.ln_n[k] - step.ln_sum;
         const auto main = ln_x > MAIN_LN;
         largest = larger(largest, select(main, step.ln_n[k], R(0.0)));
         const R space = RISE_LN - ln_x;
@@ -174,8 +181,11 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
     FOR_SPECIES (k, M::NS) s.g[k] = ideal.g[k] + ln_c;
     start<VOLUME>(m, s.g, n_0, where, ln_n, o);
 
-    R low = R(T_LOWEST), high = R(T_HIGHEST);
-    auto open = where, found = nowhere<R>(), real = nowhere<R>();
+    R low = R(T_LOWEST);
+    R high = R(T_HIGHEST);
+    auto open = where;
+    auto found = nowhere<R>();
+    auto real = nowhere<R>();
     steps = R(0.0);
     status = R(NOT_FOUND);
     UNROLL_BY(1)
@@ -215,7 +225,8 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
                 select(open && ln_n[k] > 0.5 * ABSENT_LN, at_least(R(ln_n[k] + share * step.ln_n[k]), -5e3), ln_n[k]);
 
         // Temperature, in a bracket of states near equilibrium
-        auto settled = open && share >= 1.0 && step.most < last && fabs(step.ln_T) < last, outside = nowhere<R>();
+        auto settled = open && share >= 1.0 && step.most < last && fabs(step.ln_T) < last;
+        auto outside = nowhere<R>();
         if constexpr (GIVEN != Given::T) {
             settled = settled && fabs(step.miss) < JUMP;
             const auto beyond = open && closed_in && (T <= T_LOWEST || T >= T_HIGHEST);
@@ -228,7 +239,8 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
             low = select(knows && step.miss > 0.0, larger(T, low), low);
             high = select(knows && step.miss < 0.0, smaller(T, high), high);
 
-            const R next = at_most(at_least(R(T * exp(share * step.ln_T)), T_LOWEST), T_HIGHEST), before = T;
+            const R next = at_most(at_least(R(T * exp(share * step.ln_T)), T_LOWEST), T_HIGHEST);
+            const R before = T;
             const auto cut = steps > PATIENCE && fabs(step.ln_T) >= LARGEST_T_STEP; // may lead from end to end
             const auto kept = next >= low && next <= high && !cut;
             settled = settled && (kept || closed_in);

@@ -30,7 +30,8 @@ template <Given GIVEN, class M, class R> struct IdealPotentials {
 
 template <Given GIVEN, class M, class R>
 PART_FN void ideal_potentials(const M &m, const R T, IdealPotentials<GIVEN, M, R> &o) {
-    const R ln_T = log(T), inv_RT = 1.0 / (R_UNIVERSAL * T);
+    const R ln_T = log(T);
+    const R inv_RT = 1.0 / (R_UNIVERSAL * T);
     FOR_SPECIES (k, M::NS) {
         o.g[k] = species_ideal<true>(m, T, ln_T, k) * (inv_RT * m.W[k]);
         if constexpr (GIVEN != Given::T) {
@@ -61,7 +62,9 @@ POINT_FN void ideal_reacting_state(const M &m, const R T, const IdealPotentials<
 template <bool VOLUME, Given GIVEN, class M, class R>
 PART_FN void real_reacting_state(const M &m, const R T, const IdealPotentials<GIVEN, M, R> &ideal, const R *n,
                                  const Closed<R> &closed, ReactingState<M, R> &s) {
-    const R RT = R_UNIVERSAL * T, inv_RT = 1.0 / RT, inv_mass = 1.0 / closed.mass;
+    const R RT = R_UNIVERSAL * T;
+    const R inv_RT = 1.0 / RT;
+    const R inv_mass = 1.0 / closed.mass;
 
     // Partial densities
     R x[M::NS], rho;
@@ -84,7 +87,8 @@ PART_FN void real_reacting_state(const M &m, const R T, const IdealPotentials<GI
     partial_state<GIVEN != Given::T>(m, T, x, state);
     partial_activities(m, state, ln_gamma, ln_gamma_T);
     s.p = VOLUME ? partial_pressure(m, state) : closed.held;
-    const R V = closed.mass / rho, ln_c = log(RT * m.inv_p_ref[0] / V);
+    const R V = closed.mass / rho;
+    const R ln_c = log(RT * m.inv_p_ref[0] / V);
     FOR_SPECIES (k, M::NS) s.g[k] = ideal.g[k] + ln_c + ln_gamma[k];
     if constexpr (GIVEN != Given::T) {
         partial_slopes(m, x, state, slopes);

@@ -92,7 +92,8 @@ template <class M, class R>
 POINT_FN MaskOf<R> dual_exchange(const M &m, const Components<M, R> &o, const R *cost, const MaskOf<R> where,
                                  Exchange<M, R> &e) {
     constexpr int N = Components<M, R>::N;
-    R least = R(-NO_AMOUNT), marked[N];
+    R least = R(-NO_AMOUNT);
+    R marked[N];
     UNROLL
     for (int c = 0; c < N; ++c) least = smaller(o.b[c], least);
     auto open = where && least < -NO_AMOUNT;
@@ -105,7 +106,8 @@ POINT_FN MaskOf<R> dual_exchange(const M &m, const Components<M, R> &o, const R 
     }
 
     nobody(m, e);
-    R worth = R(1e-2 * ABSENT_COST), pivot = R(0.0);
+    R worth = R(1e-2 * ABSENT_COST);
+    R pivot = R(0.0);
     FOR_SPECIES (k, M::NS) {
         R share = R(0.0);
         UNROLL
@@ -232,7 +234,9 @@ POINT_FN void start_from_main_species(const M &m, const R *g, R *ln_n, Component
     for (int c = 0; c < N; ++c) sum += at_least(o.b[c], 0.0);
     component_fractions(m, g, ln_n, sum, o, ln_x);
 
-    const R ln_sum = log(sum), most = VOLUME ? ln_sum : R(0.0), more = VOLUME ? R(0.0) : ln_sum;
+    const R ln_sum = log(sum);
+    const R most = VOLUME ? ln_sum : R(0.0);
+    const R more = VOLUME ? R(0.0) : ln_sum;
     UNROLL
     for (int c = 0; c < N; ++c) o.pi[c] += ln_x[c] + most;
     FOR_SPECIES (k, M::NS) {
@@ -293,7 +297,8 @@ PART_FN void start_from_equal_amounts(const M &m, const R *n_0, const MaskOf<R> 
 template <bool VOLUME, class M, class R>
 POINT_FN void start(const M &m, const R *g, const R *n_0, const MaskOf<R> where, R *ln_n, Components<M, R> &o) {
     leave_out_elements(m, n_0, ln_n);
-    const auto found = cheapest_components(m, g, ln_n, n_0, where, o), lacks = may_lack(m, ln_n, o);
+    const auto found = cheapest_components(m, g, ln_n, n_0, where, o);
+    const auto lacks = may_lack(m, ln_n, o);
     start_from_main_species<VOLUME>(m, g, ln_n, o);
     const auto unclear = where && (lacks || !found);
     if (any_of(unclear)) start_from_equal_amounts(m, n_0, unclear, found, ln_n, o);

@@ -23,8 +23,13 @@ struct alignas(16) CrewStep {
 // Rows: D and I of each species in turns, those of a factor 1 and of a product 0, colliders, logarithms of the first of
 // these; then what is needed for a while.
 template <class M> struct CrewRows {
-    static constexpr int ONE = 2 * M::NS, ZERO = ONE + 2, THIRD = ZERO + 1, LN_THIRD = THIRD + M::RATE_COLLIDERS,
-                         RATES = LN_THIRD + M::RATE_LOGS, WEIGHTED = RATES, REST = WEIGHTED + M::RATE_WEIGHTED;
+    static constexpr int ONE = 2 * M::NS;
+    static constexpr int ZERO = ONE + 2;
+    static constexpr int THIRD = ZERO + 1;
+    static constexpr int LN_THIRD = THIRD + M::RATE_COLLIDERS;
+    static constexpr int RATES = LN_THIRD + M::RATE_LOGS;
+    static constexpr int WEIGHTED = RATES;
+    static constexpr int REST = WEIGHTED + M::RATE_WEIGHTED;
 };
 
 struct alignas(16) TwoDoubles {
@@ -34,8 +39,8 @@ struct alignas(16) TwoDoubles {
 // What a warp does in a portion: its steps, then lists of the rates that it adds up. It is copied to shared memory a
 // portion ahead.
 template <bool APART, class M> struct CrewBlocks {
-    static constexpr int SIZE = APART ? M::RATE_BLOCK_APART : M::RATE_BLOCK, // doubles
-        LISTS = APART ? M::RATE_LISTS_APART : M::RATE_LISTS;
+    static constexpr int SIZE = APART ? M::RATE_BLOCK_APART : M::RATE_BLOCK; // doubles
+    static constexpr int LISTS = APART ? M::RATE_LISTS_APART : M::RATE_LISTS;
     const double *from;
     double *to;
     POINT_FN CrewBlocks(const M &m, const int rank) : to(crew_bytes<M::CREW_ROWS>() + 2 * SIZE * rank) {
@@ -210,11 +215,13 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         UNROLL
         for (int i = 0; i < N; ++i) {
             const R I = exp_within(at_most(at_least(-L[i], -FARTHEST), FARTHEST));
-            L[i] = I, c[i] = c[i] / I;
+            L[i] = I;
+            c[i] = c[i] / I;
         }
         UNROLL
         for (int i = 0; i < N; ++i) {
-            const int own = k + i * CREW, place = M::collider_place(own);
+            const int own = k + i * CREW;
+            const int place = M::collider_place(own);
             s.set(2 * own, c[i]), s.set(2 * own + 1, L[i]);
             if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C[i]);
             else rest += C[i];
@@ -282,10 +289,13 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
     }
     template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to) const {
         const Word left(now.left), right(now.right);
-        const unsigned a = left.low, b = left.high(), flags = right.low;
+        const unsigned a = left.low;
+        const unsigned b = left.high();
+        const unsigned flags = right.low;
         R scale = R(now.A);
         if (flags & EXPONENT) scale = scale * exponential(now.b, now.E);
-        R before = s[a] * s[b], after = s[right.low] * s[right.high()];
+        R before = s[a] * s[b];
+        R after = s[right.low] * s[right.high()];
         if (flags & RARE) {
             const Word more(now.more);
             const unsigned sides = more.high();
@@ -298,7 +308,8 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             if (flags & THIRD) scale = scale * s[more.low & 0xffff];
             if (flags & REACTANT) {
                 const unsigned c = sides & 1023;
-                scale = scale * s[c + 1], before = before * s[c];
+                scale = scale * s[c + 1];
+                before = before * s[c];
             }
             if (flags & PRODUCT) after = after * s[sides >> 10];
         }
@@ -310,7 +321,9 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
     template <bool APART> POINT_FN bool two_steps(const CrewStep *now, const unsigned to) const {
         const unsigned flags = Word(now[0].right).low;
         if ((flags ^ Word(now[1].right).low) >> 24 || flags & (RARE & ~(THIRD | FALLOFF))) return false;
-        R scale[2] = {R(now[0].A), R(now[1].A)}, before[2], after[2];
+        R scale[2] = {R(now[0].A), R(now[1].A)};
+        R before[2];
+        R after[2];
         const auto times = [&](const auto &of) {
             UNROLL
             for (int j = 0; j < 2; ++j) scale[j] = scale[j] * of(j);
@@ -326,7 +339,8 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         UNROLL
         for (int j = 0; j < 2; ++j) {
             const Word left(now[j].left), right(now[j].right);
-            before[j] = s[left.low] * s[left.high()], after[j] = s[right.low] * s[right.high()];
+            before[j] = s[left.low] * s[left.high()];
+            after[j] = s[right.low] * s[right.high()];
             scale[j] = scale[j] * (s[left.low + 1] * s[left.high() + 1]);
         }
         UNROLL
@@ -359,7 +373,8 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     crew_barrier();
     crew.colliders(rank);
     crew_barrier();
-    constexpr int OWN = (M::NS + CREW - 1) / CREW, PORTIONS = APART ? 2 * M::RATE_PORTIONS : M::RATE_PORTIONS;
+    constexpr int OWN = (M::NS + CREW - 1) / CREW;
+    constexpr int PORTIONS = APART ? 2 * M::RATE_PORTIONS : M::RATE_PORTIONS;
     R made[OWN], gone[APART ? OWN : 1];
     UNROLL
     for (int i = 0; i < OWN; ++i) {
@@ -380,7 +395,9 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
                 crew.template step<APART>(*now, to);
                 count = 1;
             }
-            now += count, to += count, left -= count;
+            now += count;
+            to += count;
+            left -= count;
         }
         crew_barrier();
         CrewLists listed(block + CrewBlocks<APART, M>::LISTS);

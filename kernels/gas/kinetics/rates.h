@@ -76,8 +76,9 @@ POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, const W
 // What the reactions of a point read. c: what reactants count with [mol/m3]; third: [M] of each collider, and 1; k:
 // rate coefficients, of which several reactions may share one.
 template <class M, class R> struct Reacting {
-    static constexpr int SPECIES = room_for<R>(M::NS), COLLIDERS = room_for<R>(M::RATE_COLLIDERS) + 1,
-                         RATES = M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATE_PLOGS + M::RATE_CHEBYSHEVS;
+    static constexpr int SPECIES = room_for<R>(M::NS);
+    static constexpr int COLLIDERS = room_for<R>(M::RATE_COLLIDERS) + 1;
+    static constexpr int RATES = M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATE_PLOGS + M::RATE_CHEBYSHEVS;
     R c[SPECIES], L[SPECIES], D[SPECIES], I[SPECIES], third[COLLIDERS], k[room_for<R>(RATES)];
     R inv_T;
 };
@@ -96,8 +97,9 @@ template <class R> POINT_FN R ln_centre(const int form, const scalar *f, const R
 
 // ln F by that
 template <class R> POINT_FN R ln_blending(const R ln_centre, const R ln_Pr) {
-    const R L = ln_centre * INVERSE_LN10, above = ln_Pr * INVERSE_LN10 - 0.4 - 0.67 * L,
-            below = 0.75 - 1.27 * L - 0.14 * above;
+    const R L = ln_centre * INVERSE_LN10;
+    const R above = ln_Pr * INVERSE_LN10 - 0.4 - 0.67 * L;
+    const R below = 0.75 - 1.27 * L - 0.14 * above;
     return ln_centre * (below * below) / (below * below + above * above);
 }
 
@@ -131,24 +133,32 @@ template <class R> POINT_FN R plog_rate(const scalar *&at, const R ln_T, const R
     const int pressures = whole_number(at[1]);
     at += 2;
     scalar ln_before = at[0];
-    R before = plog_entry(at, ln_T, inv_T), low = before, high = before, share = R(0.0);
+    R before = plog_entry(at, ln_T, inv_T);
+    R low = before;
+    R high = before;
+    R share = R(0.0);
     UNROLL_BY(1)
     for (int j = 1; j < pressures; ++j) {
-        const scalar ln_here = at[0], inv_step = at[1];
+        const scalar ln_here = at[0];
+        const scalar inv_step = at[1];
         const R here = plog_entry(at, ln_T, inv_T);
         const auto beyond = ln_p > R(ln_before);
-        low = select(beyond, before, low), high = select(beyond, here, high);
+        low = select(beyond, before, low);
+        high = select(beyond, here, high);
         share = select(beyond, (ln_p - ln_before) * inv_step, share);
-        before = here, ln_before = ln_here;
+        before = here;
+        ln_before = ln_here;
     }
     return factor * exp(low + (high - low) * at_most(share, 1.0));
 }
 
 // factor, rows, columns, x = .. + ../T, y = .. + .. ln p, coefficients of ln k; `at` moves behind them
 template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R inv_T, const R ln_p) {
-    const int rows = whole_number(at[1]), columns = whole_number(at[2]);
+    const int rows = whole_number(at[1]);
+    const int columns = whole_number(at[2]);
     const scalar factor = at[0];
-    R x = at[3] + at[4] * inv_T, y = at[5] + at[6] * ln_p;
+    R x = at[3] + at[4] * inv_T;
+    R y = at[5] + at[6] * ln_p;
     if constexpr (M::chebyshev_clamp) {
         x = at_most(at_least(x, -1.0), 1.0);
         y = at_most(at_least(y, -1.0), 1.0);
@@ -160,12 +170,14 @@ template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R
         UNROLL_BY(1)
         for (int j = columns - 1; j > 0; --j) {
             const R next = at[7 + t * columns + j] + 2.0 * y * one - two;
-            two = one, one = next;
+            two = one;
+            one = next;
         }
         row = at[7 + t * columns] + y * one - two;
         if (t > 0) {
             const R next = row + 2.0 * x * first - second;
-            second = first, first = next;
+            second = first;
+            first = next;
         }
     }
     at += 7 + rows * columns;
@@ -180,7 +192,8 @@ template <class R> POINT_FN R reduced_pressure(const scalar *f, const R ln_T, co
 // A falloff's rate coefficient. f: of the table; base: that of the limit that it is a multiple of
 template <class R>
 POINT_FN R falloff_rate(const scalar *f, const R T, const R ln_T, const R inv_T, const R base, const R ln_third) {
-    const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third), Pr = exp(ln_Pr);
+    const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third);
+    const R Pr = exp(ln_Pr);
     const int form = whole_number(f[7]);
     R rate = f[0] * base / (1.0 + Pr);
     if (f[6] < 1) rate = rate * Pr;
@@ -204,7 +217,8 @@ template <class M, class R> POINT_FN void tabulated_rates(const M &m, const R p,
 
 template <bool UNROLLED = false, class M, class R>
 POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
-    const R ln_T = log(T), inv_T = s.inv_T;
+    const R ln_T = log(T);
+    const R inv_T = s.inv_T;
     R *k = s.k;
     UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int j = 0; j < M::RATE_EXPONENTS; ++j)
@@ -262,7 +276,8 @@ template <bool UNROLLED = false, class M, class R>
 POINT_FN void third_bodies(const M &m, const R *C, Reacting<M, R> &s) {
     // species that count in each collider as most others do are added up once; there is one at least. Nothing is
     // subtracted, so nothing cancels.
-    R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
+    R rest = R(0.0);
+    R weighted[M::RATE_WEIGHTED + 1];
     int place[M::RATE_WEIGHTED + 1];
     UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int i = 0; i < M::NS; ++i) {
@@ -291,7 +306,8 @@ POINT_FN void third_bodies(const M &m, const R *C, Reacting<M, R> &s) {
 template <bool UNROLLED = false, class M, class R, class Species, class Gamma>
 POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, const Gamma &ln_gamma,
                          Reacting<M, R> &s) {
-    const R ln_T = log(T), inv_T = 1.0 / T;
+    const R ln_T = log(T);
+    const R inv_T = 1.0 / T;
     s.inv_T = inv_T;
     R C[M::NS];
     FOR_SPECIES (k, M::NS) {
@@ -327,7 +343,8 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
 template <int A, int B, class M, class R, class Species, class Use>
 POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int number, const scalar reversible,
                               const Species &at, const Use &use) {
-    R scale = factor * s.I[at[0]], before = s.D[at[0]];
+    R scale = factor * s.I[at[0]];
+    R before = s.D[at[0]];
     UNROLL
     for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
     R after = reversible * s.D[at[A]];
@@ -430,10 +447,17 @@ struct OtherReaction {
 POINT_FN OtherReaction other_reaction(const scalar *row) {
     OtherReaction o;
     o.row = row;
-    o.forward = whole_number(row[7]), o.reverse = whole_number(row[8]), o.left = whole_number(row[9]);
-    o.right = whole_number(row[10]), o.net = whole_number(row[11]);
-    o.f = row + 12, o.r = o.f + 3 * o.forward, o.l = o.r + 3 * o.reverse;
-    o.g = o.l + 2 * o.left, o.n = o.g + 2 * o.right, o.end = o.n + 2 * o.net;
+    o.forward = whole_number(row[7]);
+    o.reverse = whole_number(row[8]);
+    o.left = whole_number(row[9]);
+    o.right = whole_number(row[10]);
+    o.net = whole_number(row[11]);
+    o.f = row + 12;
+    o.r = o.f + 3 * o.forward;
+    o.l = o.r + 3 * o.reverse;
+    o.g = o.l + 2 * o.left;
+    o.n = o.g + 2 * o.right;
+    o.end = o.n + 2 * o.net;
     return o;
 }
 
@@ -448,8 +472,8 @@ template <class M, class R, class Use, class S = Reacting<M, R>> struct RateWalk
     }
     POINT_FN const scalar *other(const scalar *row) const {
         const OtherReaction o = other_reaction(row);
-        const R k = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])],
-                there = factors<R>(s.c, o.f, o.forward, k);
+        const R k = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])];
+        const R there = factors<R>(s.c, o.f, o.forward, k);
         R back = 0.0 * there;
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
@@ -488,7 +512,8 @@ template <class M, class R> struct NetWalker {
         for (int i = 0; i < count;) {
             const scalar same = row[5];
             const int first = whole_number(same);
-            const R I = s.I[first], D = s.D[first];
+            const R I = s.I[first];
+            const R D = s.D[first];
             R sum = R(0.0);
             UNROLL_BY(1)
             do {
@@ -496,7 +521,9 @@ template <class M, class R> struct NetWalker {
                 UNROLL
                 for (int j = 1; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
                 const int third = whole_number(row[3]);
-                R scale = row[0] * s.k[whole_number(row[2])], before = D, after = row[4] * s.D[at[A]];
+                R scale = row[0] * s.k[whole_number(row[2])];
+                R before = D;
+                R after = row[4] * s.D[at[A]];
                 if (third < M::RATE_COLLIDERS) scale = scale * s.third[third];
                 scale = scale * I;
                 UNROLL
@@ -576,7 +603,8 @@ POINT_FN void reaction_rates(const M &m, const R T, const R p, const R rho, cons
 // in the file's order: count, then species and net coefficient of each
 template <class M, class R, class Out> POINT_FN void equilibrium_constants(const M &m, R T, Out &Kc) {
     T = reacting_temperature(T);
-    const R ln_T = log(T), inv_T = 1.0 / T;
+    const R ln_T = log(T);
+    const R inv_T = 1.0 / T;
     R g[M::NS];
     FOR_SPECIES (k, M::NS) g[k] = potential<false>(m, T, ln_T, inv_T, k);
     const scalar *at = m.reaction_net;

@@ -39,9 +39,11 @@ POINT_FN void blended_falloffs(const M &m, const R T, const R ln_T, const R inv_
 
     for (int i = 0; i < COUNT; ++i) {
         const scalar *const f = falloff_at(m, i);
-        const int form = whole_number(f[7]), collider = M::falloff_collider(i);
-        const R third = at_least(s.third[collider], SMALLEST), Pr = smaller(larger(least, third * reduced[i]), most),
-                ln_Pr = at_most(at_least(ln_reduced[i] + ln[collider], -BLENDED), BLENDED);
+        const int form = whole_number(f[7]);
+        const int collider = M::falloff_collider(i);
+        const R third = at_least(s.third[collider], SMALLEST);
+        const R Pr = smaller(larger(least, third * reduced[i]), most);
+        const R ln_Pr = at_most(at_least(ln_reduced[i] + ln[collider], -BLENDED), BLENDED);
 
         rate[i] = f[0] * s.k[M::falloff_base(i)] / (1.0 + Pr);
         if (f[6] < 1) rate[i] = rate[i] * Pr;
@@ -97,8 +99,10 @@ POINT_FN void activities_in_packs(const M &m, const double T, const double ln_T,
 template <class M, class R, class Species, class Gamma>
 POINT_FN void reacting_alone(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              Reacting<M, R> &s) {
-    constexpr int RATES = M::RATE_EXPONENTS, FALLOFFS = M::RATE_FALLOFFS;
-    const R ln_T = log(T), inv_T = 1.0 / T;
+    constexpr int RATES = M::RATE_EXPONENTS;
+    constexpr int FALLOFFS = M::RATE_FALLOFFS;
+    const R ln_T = log(T);
+    const R inv_T = 1.0 / T;
     R x[4 * FALLOFFS + 1], weight[3 * FALLOFFS + 1], ln_reduced[FALLOFFS + 1];
     s.inv_T = inv_T;
 

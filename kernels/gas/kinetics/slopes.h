@@ -77,7 +77,8 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
 // Net production w_i and its slopes: J[i LD + j] in c_j, T at constant c; G in ln gamma_k of `consistent` rates; third
 // in [M]; common in every c_k, by colliders; p in ln p.
 template <class M, class R, int LD> struct Slopes {
-    static constexpr int NS = M::NS, GS = with_gamma<M>() ? NS * NS : 1;
+    static constexpr int NS = M::NS;
+    static constexpr int GS = with_gamma<M>() ? NS * NS : 1;
     static constexpr bool walked = GS > 1 && !M::kinetics_fugacity; // G by the reactions
     static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
     R w[NS], T[NS], p[pressed ? NS : 1], common[NS];
@@ -107,8 +108,12 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
                        const Net &net) const {
         const Dual<R, 2> own = parts.d.k[number];
         const bool multiplied = collider < M::RATE_COLLIDERS;
-        const R third = multiplied ? s.third[collider] : R(1.0), by_k = bare * third, q = by_k * own.v,
-                q_T = by_k * own.d[0] - back_T, q_z = by_k * own.d[1], q_M = bare * own.v;
+        const R third = multiplied ? s.third[collider] : R(1.0);
+        const R by_k = bare * third;
+        const R q = by_k * own.v;
+        const R q_T = by_k * own.d[0] - back_T;
+        const R q_z = by_k * own.d[1];
+        const R q_M = bare * own.v;
         const bool blended = number >= M::RATE_EXPONENTS && number < M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         const bool pressed = number >= M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         net([&](int i, const scalar nu) INLINED {
@@ -138,10 +143,13 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
             UNROLL
             for (int i = 0; i < A + B; ++i) add(at[i], i < A ? -1.0 : 1.0);
         };
-        R scale = factor * s.I[at[0]], before = s.D[at[0]], of_L = parts.L_T[at[A]] - parts.L_T[at[0]];
+        R scale = factor * s.I[at[0]];
+        R before = s.D[at[0]];
+        R of_L = parts.L_T[at[A]] - parts.L_T[at[0]];
         UNROLL
         for (int j = 1; j < A; ++j) {
-            scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+            scale = scale * s.I[at[j]];
+            before = before * s.D[at[j]];
             of_L -= parts.L_T[at[j]];
         }
         R after = reversible * s.D[at[A]];
@@ -152,7 +160,8 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
         }
         R all = parts.d.k[number].v;
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
-        const R scaled = all * scale, back = scaled * after;
+        const R scaled = all * scale;
+        const R back = scaled * after;
         rate(scale * (before - after), number, collider, back * of_L, back, net);
         UNROLL
         for (int j = 0; j < A; ++j) {
@@ -213,7 +222,8 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
     }
     POINT_FN const scalar *other(const scalar *row) const {
         const OtherReaction r = other_reaction(row);
-        const int number = whole_number(row[2]), collider = whole_number(row[3]);
+        const int number = whole_number(row[2]);
+        const int collider = whole_number(row[3]);
         const auto net = [&](const auto &add) INLINED {
             UNROLL_BY(1)
             for (int t = 0; t < r.net; ++t) add(whole_number(r.n[2 * t]), r.n[2 * t + 1]);
@@ -221,7 +231,9 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
         R all = row[0] * parts.d.k[number].v;
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
         const R there = factors(s.c, r.f, r.forward, R(row[0]));
-        R bare = there, back = 0.0 * there, of_L = R(0.0);
+        R bare = there;
+        R back = 0.0 * there;
+        R of_L = R(0.0);
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
             of_L = -row[6] * (s.inv_T * s.inv_T);
@@ -261,7 +273,8 @@ POINT_FN void collider_slopes(const M &m, Slopes<M, R, LD> &o, const Use &use) {
     } else {
         UNROLL_BY(1)
         for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
-            const int rows = whole_number(at[0]), specials = whole_number(at[1]);
+            const int rows = whole_number(at[0]);
+            const int specials = whole_number(at[1]);
             const scalar *const special = at + 2 + rows;
             UNROLL_BY(1)
             for (int r = 0; r < rows; ++r) {
@@ -285,7 +298,8 @@ template <class M, class R, int LD> POINT_FN void clear_colliders(const M &m, Sl
         const scalar *at = m.reaction_specials;
         UNROLL_BY(1)
         for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
-            const int rows = whole_number(at[0]), specials = whole_number(at[1]);
+            const int rows = whole_number(at[0]);
+            const int specials = whole_number(at[1]);
             UNROLL_BY(1)
             for (int r = 0; r < rows; ++r) o.third[j * M::NS + whole_number(at[2 + r])] = R(0.0);
             at += 2 + rows + 2 * specials;
@@ -299,9 +313,12 @@ template <class M, class R, int LD>
 PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Partial<M, R> &state,
                              const PartialSlopes<M, R> &slopes, Reacting<M, R> &s, R *ln_gamma, R *ln_gamma_T,
                              Slopes<M, R, LD> &o) {
-    constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS;
-    constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
-    const R T = reacting_temperature(T_given), p = slopes.p;
+    constexpr int NS = M::NS;
+    constexpr int COLLIDERS = M::RATE_COLLIDERS;
+    constexpr bool real = with_gamma<M>();
+    constexpr bool fugacity = real && M::kinetics_fugacity;
+    const R T = reacting_temperature(T_given);
+    const R p = slopes.p;
     SlopeParts<M, R> parts;
     Reacting<M, Dual<R, 2>> &d = parts.d;
     if constexpr (real) {
@@ -315,7 +332,8 @@ PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Part
         if constexpr (real && !fugacity) parts.L_T[k] += ln_gamma_T[k];
     }
     Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
-    T_d.d[0] = R(1.0), p_d.d[1] = p;
+    T_d.d[0] = R(1.0);
+    p_d.d[1] = p;
     d.inv_T = 1.0 / T_d;
     UNROLL_IF(in_registers<M>())
     for (int j = 0; j < COLLIDERS; ++j) {
@@ -347,7 +365,8 @@ template <class M, class R>
 POINT_FN void slopes_in_moles(const M &m, const R T, const R *x, const Partial<M, R> &state,
                               const PartialSlopes<M, R> &slopes, Slopes<M, R, M::NS> &o) {
     constexpr int NS = M::NS;
-    constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
+    constexpr bool real = with_gamma<M>();
+    constexpr bool fugacity = real && M::kinetics_fugacity;
     Reacting<M, R> s;
     R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
     UNROLL_IF(in_registers<M>())
@@ -358,7 +377,8 @@ POINT_FN void slopes_in_moles(const M &m, const R T, const R *x, const Partial<M
         FOR_SPECIES (k, NS) gamma[k] = exp(ln_gamma[k]);
         FOR_SPECIES (i, NS) {
             FOR_SPECIES (k, NS) {
-                const R slope = o.J[i * NS + k], in_ln = slope * s.c[k];
+                const R slope = o.J[i * NS + k];
+                const R in_ln = slope * s.c[k];
                 o.G[i * NS + k] = in_ln;
                 o.T[i] += in_ln * ln_gamma_T[k];
                 o.J[i * NS + k] = slope * gamma[k];
@@ -382,7 +402,8 @@ POINT_FN void slope_rows(const M &m, const Partial<M, R> &state, const PartialSl
     constexpr int NS = M::NS;
     constexpr bool pressed = Slopes<M, R, NS>::pressed;
     FOR_SPECIES (i, NS) {
-        const R W = R(m.W[i]), common = W * o.common[i];
+        const R W = R(m.W[i]);
+        const R common = W * o.common[i];
         const auto of_reactions = [&](int k) INLINED { return R((W * o.J[i * NS + k] + common) * m.inv_W[k]); };
         const R in_T = W * o.T[i];
         if constexpr (with_gamma<M>() || pressed) {

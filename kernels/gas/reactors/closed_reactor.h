@@ -20,8 +20,10 @@ POINT_FN Changes<R> changes_of(const M &, const R T, const R *x, const PartialSl
             work += s.p_x[own(k)] * w[own(k)];
             stiffness += s.p_x[own(k)] * x[own(k)];
         }
-        work = summed(work), stiffness = summed(stiffness);
-        const R Tp_T = T * s.p_T, inv = 1.0 / (s.U_T * stiffness + Tp_T * s.p_T);
+        work = summed(work);
+        stiffness = summed(stiffness);
+        const R Tp_T = T * s.p_T;
+        const R inv = 1.0 / (s.U_T * stiffness + Tp_T * s.p_T);
         return {R(-((heat * stiffness + Tp_T * work) * inv)), R((s.p_T * heat - s.U_T * work) * inv)};
     } else return {R(-(heat / s.U_T)), R(0.0)};
 }
@@ -54,7 +56,8 @@ POINT_FN Changes<R> change_along(const M &m, const R T, const R *x, const Partia
 
 // Of a reactor's Jacobian df/dz what is not production: its row of T; at constant pressure the slopes of theta.
 template <bool PRESSURE, class M, class R> struct JacobianEnds {
-    static constexpr int NS = M::NS, N = NS + 1;
+    static constexpr int NS = M::NS;
+    static constexpr int N = NS + 1;
     R T[N], theta[PRESSURE ? N : 1], stiffness; // sum p_k x_k, and slopes: there before the first row
     Changes<R> c;
     PartialSlopes<M, R> slopes;
@@ -65,7 +68,8 @@ template <bool PRESSURE, class M, class R> struct JacobianEnds {
 template <bool PRESSURE, class M, class R, class Use>
 POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, R *w, R *f, JacobianEnds<PRESSURE, M, R> &ends,
                                const Use &use) {
-    constexpr int NS = M::NS, N = NS + 1;
+    constexpr int NS = M::NS;
+    constexpr int N = NS + 1;
     PartialSlopes<M, R> &s = ends.slopes;
     Partial<M, R> state;
     Slopes<M, R, NS> o;
@@ -98,7 +102,8 @@ POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, R *w, R *f, Ja
     }
     heat[NS] += along.U_T.d[0];
     if constexpr (PRESSURE) heat[NS] -= (s.p_T + s.U_T) * c.theta, work[NS] += along.p_T.d[0];
-    const R Tp_T = T * s.p_T, inv = 1.0 / (PRESSURE ? s.U_T * ends.stiffness + Tp_T * s.p_T : s.U_T);
+    const R Tp_T = T * s.p_T;
+    const R inv = 1.0 / (PRESSURE ? s.U_T * ends.stiffness + Tp_T * s.p_T : s.U_T);
     FOR_UNKNOWNS(j, N) {
         if constexpr (PRESSURE) {
             ends.T[j] = -((heat[j] * ends.stiffness + Tp_T * work[j]) * inv);
@@ -127,7 +132,8 @@ POINT_FN void pressure_reactor(const M &m, const R T, const R rho, const Species
 
 template <class M, class R, class Species, class Out>
 POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species &Y, Out &J_cv) {
-    constexpr int NS = M::NS, N = NS + 1;
+    constexpr int NS = M::NS;
+    constexpr int N = NS + 1;
     R x[NS], w[NS], f[N];
     JacobianEnds<false, M, R> ends;
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
@@ -142,7 +148,8 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
 // p_T/stiffness.
 template <class M, class R, class Species, class Out>
 POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Species &Y, Out &J_cp) {
-    constexpr int NS = M::NS, N = NS + 1;
+    constexpr int NS = M::NS;
+    constexpr int N = NS + 1;
     R x[NS], w[NS], f[N];
     JacobianEnds<true, M, R> ends;
     const R inv_rho = 1.0 / rho;

@@ -112,11 +112,17 @@ template <class M> POINT_FN constexpr bool sparse() {
 }
 
 template <bool PRESSURE, class M, class R> struct SparseSystem {
-    static constexpr int NS = M::NS, SUM = NS, P = NS + 1;
+    static constexpr int NS = M::NS;
+    static constexpr int SUM = NS;
+    static constexpr int P = NS + 1;
     static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
     static constexpr bool real = with_gamma<M>();
-    static constexpr int OF_B = SUM + 1 + pressed, OF_S = OF_B + 1, OF_C = OF_S + 1, // sums that ln gamma goes with
-        AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
+    static constexpr int OF_B = SUM + 1 + pressed;
+    static constexpr int OF_S = OF_B + 1;
+    static constexpr int OF_C = OF_S + 1; // sums that ln gamma goes with
+    static constexpr int AT_T = OF_B + (real ? 2 + M::translated : 0);
+    static constexpr int THETA = AT_T + 1;
+    static constexpr int N = AT_T + 1 + PRESSURE;
     Slopes<M, R, N> o; // whose J is the matrix
     // its factors by species: 1/pivot, the pivot's row, the column's factors; those of what couples all stay in J
     Room<R, M::RATE_ELIMINATED - 3 * NS + 2 * NS *(N - NS)> factors;
@@ -136,7 +142,8 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         int pivot, rows, columns, row, column;
     };
     POINT_FN Lists lists(const int k) const {
-        const int at = listed(k), rows = listed(at + 1);
+        const int at = listed(k);
+        const int rows = listed(at + 1);
         return {listed(at), rows, listed(at + 2), at + 3, at + 3 + rows};
     }
 
@@ -171,14 +178,16 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         FOR_SPECIES (k, NS) w[k] = m.W[k] * o.w[k];
         PartialSlopes<M, Dual<R>> along;
         const Changes<R> c = change_along<PRESSURE>(m, T, z, s, w, f, along);
-        const R grown = d - c.theta, inv_p = 1.0 / s.p;
+        const R grown = d - c.theta;
+        const R inv_p = 1.0 / s.p;
         R of_theta = T * s.p_T;
         for (int i = NS; i < N; ++i)
             for (int j = NS; j < N; ++j) A[i * N + j] = R(0.0);
         FOR_SPECIES (k, NS) {
             R *const row = A + k * N, energy = along.U_x[k].d[0] - s.p_x[k] * c.theta + s.U_x[k] * grown;
             row[k] -= grown;
-            row[SUM] = o.common[k], row[AT_T] = o.T[k];
+            row[SUM] = o.common[k];
+            row[AT_T] = o.T[k];
             if constexpr (pressed) row[P] = o.p[k] * inv_p, A[P * N + k] = s.p_x[k] * m.W[k];
             A[SUM * N + k] = R(1.0);
             A[AT_T * N + k] = energy * m.W[k];
@@ -358,7 +367,9 @@ template <class M> POINT_FN const M &afresh(const M &m) {
 
 // A point on its way through its time. begin, then step while it is active; end has its results. steps: those taken.
 template <bool PRESSURE, class M, class R> struct Integration {
-    static constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
+    static constexpr int NS = M::NS;
+    static constexpr int N = NS + 1;
+    static constexpr int STAGES = 6;
     typedef decltype(R(0.0) < R(0.0)) Flag;
     typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system;
     R z[owned(N)]; // partial densities and T; where the status is not 0, what was reached
@@ -392,7 +403,8 @@ template <bool PRESSURE, class M, class R> struct Integration {
         R wrong = R(0.0);
         FOR_OWN (k, NS) wrong += select(z[own(k)] >= LEAST_FRACTION * rho, R(0.0), R(1.0));
         good = good && summed(wrong) < 0.5;
-        const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+        const double rtol = m.react_rtol;
+        const double atol_T = 10.0 * rtol;
         atol = m.react_atol * rho;
         R f[owned(N)], size = R(0.0);
         t = R(0.0);
@@ -440,7 +452,8 @@ template <bool PRESSURE, class M, class R> struct Integration {
                                        -31.52159432874371,
                                        16.31930543123136,
                                        -6.058818238834054};
-        const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+        const double rtol = m.react_rtol;
+        const double atol_T = 10.0 * rtol;
         const R until = dt * (1.0 - 1e-12);
         R z1[owned(N)], f[owned(N)], K[STAGES][owned(N)];
         const R inv_h = 1.0 / h;
@@ -489,7 +502,8 @@ template <bool PRESSURE, class M, class R> struct Integration {
 
         // The step whose error would be 1, and how it moved since the last: it is taken to move on so (Gustafsson's
         // predictive control, in Hairer & Wanner). The first steps are small; 60 times as much is tried after one.
-        const R unit = h / sqrt(sqrt(error)), moved = select(taken && unit_before > 0.0, unit / unit_before, R(1.0));
+        const R unit = h / sqrt(sqrt(error));
+        const R moved = select(taken && unit_before > 0.0, unit / unit_before, R(1.0));
         unit_before = select(taken, unit, R(0.0));
         h = smaller(larger(R(0.9 * unit * at_most(at_least(moved, 0.7), 1.1)), R(0.2 * h)), R(60.0 * h));
         const R T = of_owner(z, NS);
@@ -508,8 +522,10 @@ template <bool PRESSURE, class M, class R> struct Integration {
         FOR_OWN (k, NS) sum += z[own(k)];
         sum = summed(sum);
         const R reached = of_owner(z, NS);
-        const auto moved = steps > 0.0, done = status <= double(REACTED);
-        const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
+        const auto moved = steps > 0.0;
+        const auto done = status <= double(REACTED);
+        const R inverse = 1.0 / sum;
+        const R none = R(NOT_A_NUMBER);
         if constexpr (!PRESSURE) {
             Partial<M, R> state;
             partial_state<false>(m, reached, z, state);
@@ -528,7 +544,8 @@ POINT_FN void react(const M &m, R &T, R &p, Fractions &Y, const R dt, R &status,
     UNROLL_BY(1)
     for (double step = 0; step < m.react_most && any_of(point.active); step += 1) point.step(m);
     point.end(m, T, p, Y);
-    status = point.status, steps = point.steps;
+    status = point.status;
+    steps = point.steps;
 }
 
 // The same for a thread of a GPU that takes points from a queue, since its neighbours in the warp need other numbers of
@@ -544,7 +561,8 @@ POINT_FN void react_from_queue(const M &m, const R, const At &at, const Next &ne
     };
     const auto end = [&](R &T, R &p, auto &Y, const R, R &status, R &steps) {
         point.end(m, T, p, Y);
-        status = point.status, steps = point.steps;
+        status = point.status;
+        steps = point.steps;
         return true;
     };
     bool fresh = true;

@@ -45,10 +45,14 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
 // Species, colliders and rate coefficients at T; SLOPES: with what slopes of rates need of them
 template <bool SLOPES, class M, class R>
 POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, const R p, const R *x) {
-    constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS, EXPONENTS = M::RATE_EXPONENTS, FALLOFFS = M::RATE_FALLOFFS;
+    constexpr int NS = M::NS;
+    constexpr int COLLIDERS = M::RATE_COLLIDERS;
+    constexpr int EXPONENTS = M::RATE_EXPONENTS;
+    constexpr int FALLOFFS = M::RATE_FALLOFFS;
     const int lane = lane_rank();
     const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
-    const R ln_T = ln_along.v, inv_T = inv_along.v;
+    const R ln_T = ln_along.v;
+    const R inv_T = inv_along.v;
     R rest = R(0.0);
     __syncwarp();
     FOR_OWN (k, NS) {
@@ -73,7 +77,8 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
     rest = summed(rest);
     UNROLL_BY(4)
     for (int j = lane; j < EXPONENTS; j += 32) {
-        const scalar b = m.reaction_exponents[j], E = m.reaction_exponents[EXPONENTS + j];
+        const scalar b = m.reaction_exponents[j];
+        const scalar E = m.reaction_exponents[EXPONENTS + j];
         if constexpr (SLOPES) {
             const Dual<R> k = exp(b * ln_along - E * inv_along);
             s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]);
@@ -91,7 +96,8 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
     if (lane == 0) s.set(M::LANES_THIRD + COLLIDERS, R(1.0));
     __syncwarp();
     Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
-    T_d.d[0] = R(1.0), p_d.d[1] = p;
+    T_d.d[0] = R(1.0);
+    p_d.d[1] = p;
     const Dual<R, 2> ln_T_d = log(T_d), inv_T_d = 1.0 / T_d;
     const auto leave = [&](const bool mine, const int j, const Dual<R, 2> k) {
         if (mine)
@@ -105,7 +111,8 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
         if constexpr (SLOPES) {
             const R some = at_least(third, LEAST_THIRD);
             Dual<R, 2> k = still<2>(s[M::LANES_K + base]), ln_third = still<2>(log(some));
-            k.d[0] = s[M::LANES_K_T + base], ln_third.d[1] = R(1.0);
+            k.d[0] = s[M::LANES_K_T + base];
+            ln_third.d[1] = R(1.0);
             leave(true, EXPONENTS + i, falloff_rate(f, T_d, ln_T_d, inv_T_d, k, ln_third));
         } else
             s.set(M::LANES_K + EXPONENTS + i,
@@ -147,10 +154,19 @@ template <class M> struct LanesReaction {
     int a, b, c, d, e, f, k, third, of;
     POINT_FN LanesReaction(const M &m, const int r) {
         const scalar *const row = m.lanes_reactions + 3 * r;
-        const unsigned low = low_word(row[1]), high = high_word(row[1]), which = low_word(row[2]);
+        const unsigned low = low_word(row[1]);
+        const unsigned high = high_word(row[1]);
+        const unsigned which = low_word(row[2]);
         factor = row[0];
-        a = low & 255, b = low >> 8 & 255, c = low >> 16 & 255, d = low >> 24, e = high & 255, f = high >> 8 & 255;
-        k = which & 0xffff, third = which >> 16, of = high_word(row[2]) & 0xffff;
+        a = low & 255;
+        b = low >> 8 & 255;
+        c = low >> 16 & 255;
+        d = low >> 24;
+        e = high & 255;
+        f = high >> 8 & 255;
+        k = which & 0xffff;
+        third = which >> 16;
+        of = high_word(row[2]) & 0xffff;
     }
 };
 
@@ -230,13 +246,15 @@ template <class M>
 POINT_FN void production(const M &m, const point T_given, const point *x, const Partial<M, point> &state, point *w) {
     typedef point R;
     const LanesMemory s(M::LANES_ROWS);
-    const R T = reacting_temperature(T_given), p = partial_pressure(m, state);
+    const R T = reacting_temperature(T_given);
+    const R p = partial_pressure(m, state);
     lanes_coefficients<false>(m, s, T, p, x);
     each_reaction(M::LANES_LONG, 0, M::LANES_REACTIONS, [&](const int r, const auto three) {
         const LanesReaction<M> o(m, r);
         const R all = (o.factor * s[M::LANES_K + o.k]) * s[M::LANES_THIRD + o.third];
-        R I = s[M::LANES_I + o.a] * s[M::LANES_I + o.b], before = s[M::LANES_D + o.a] * s[M::LANES_D + o.b],
-          after = s[M::LANES_D + o.d] * s[M::LANES_D + o.e];
+        R I = s[M::LANES_I + o.a] * s[M::LANES_I + o.b];
+        R before = s[M::LANES_D + o.a] * s[M::LANES_D + o.b];
+        R after = s[M::LANES_D + o.d] * s[M::LANES_D + o.e];
         if constexpr (three.value)
             I = I * s[M::LANES_I + o.c], before = before * s[M::LANES_D + o.c], after = after * s[M::LANES_D + o.f];
         s.set(M::LANES_V + r, (all * I) * (before - after));
@@ -289,17 +307,26 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
                 s.set(M::LANES_V + value * M::LANES_PORTION + r, slope);
             };
             const bool exponent = o.k < M::RATE_EXPONENTS;
-            const R k = s[M::LANES_K + o.k], k_T = s[M::LANES_K_T + o.k],
-                    k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
-            const R third = s[M::LANES_THIRD + o.third], all = o.factor * k * third;
-            const R ca = row(M::LANES_C, o.a), cb = row(M::LANES_C, o.b), cc = third_of(M::LANES_C, o.c);
-            const R Dd = row(M::LANES_D, o.d), De = row(M::LANES_D, o.e), Df = third_of(M::LANES_D, o.f);
+            const R k = s[M::LANES_K + o.k];
+            const R k_T = s[M::LANES_K_T + o.k];
+            const R k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
+            const R third = s[M::LANES_THIRD + o.third];
+            const R all = o.factor * k * third;
+            const R ca = row(M::LANES_C, o.a);
+            const R cb = row(M::LANES_C, o.b);
+            const R cc = third_of(M::LANES_C, o.c);
+            const R Dd = row(M::LANES_D, o.d);
+            const R De = row(M::LANES_D, o.e);
+            const R Df = third_of(M::LANES_D, o.f);
             const R I = row(M::LANES_I, o.a) * row(M::LANES_I, o.b) * third_of(M::LANES_I, o.c);
-            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * third_of(M::LANES_D, o.c),
-                    after = Dd * De * Df;
+            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * third_of(M::LANES_D, o.c);
+            const R after = Dd * De * Df;
             R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) - row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b);
             if constexpr (THREE) of_L += row(M::LANES_L_T, o.f) - row(M::LANES_L_T, o.c);
-            const R bare = (o.factor * I) * (before - after), scaled = all * I, by_k = bare * third, in_z = by_k * k_z;
+            const R bare = (o.factor * I) * (before - after);
+            const R scaled = all * I;
+            const R by_k = bare * third;
+            const R in_z = by_k * k_z;
             leave(0, by_k * k);
             leave(1, by_k * k_T - scaled * after * of_L);
             if (o.of < M::RATE_COLLIDERS) leave(2, in_z / at_least(s[M::LANES_THIRD + o.of], LEAST_THIRD));
@@ -352,7 +379,8 @@ template <bool PRESSURE, class M, class R> struct JacobianColumn {
     R T, p_T, U_T, stiffness;
     Changes<R> c;
     POINT_FN Changes<R> operator()(const int j, R heat, R work, const R U_j, const R p_j) const {
-        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
+        const R Tp_T = T * p_T;
+        const R inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
         if constexpr (PRESSURE) {
             if (j < M::NS) heat -= p_j * c.theta, work += p_j * c.theta;
             else heat -= (p_j + U_j) * c.theta;
@@ -363,7 +391,9 @@ template <bool PRESSURE, class M, class R> struct JacobianColumn {
 
 // The linear systems (d - J) K = b of a step. OFTEN: several b follow
 template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem {
-    static constexpr int NS = M::NS, N = NS + 1, LD = N | 1;
+    static constexpr int NS = M::NS;
+    static constexpr int N = NS + 1;
+    static constexpr int LD = N | 1;
     LanesFactors<R, N, (OFTEN && N >= 4 && N <= 36)> factors;
     POINT_FN LanesSystem(const M &) {}
     POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
@@ -394,13 +424,17 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
         }
         const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
         constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-        constexpr int OF_U = M::LANES_V, OF_P = OF_U + NS, OF_X = OF_P + NS;
+        constexpr int OF_U = M::LANES_V;
+        constexpr int OF_P = OF_U + NS;
+        constexpr int OF_X = OF_P + NS;
         const R inv_p = 1.0 / slopes.p;
 
         // what all columns have: sums over the rows of U_k and p_k times slopes in the common sum, in T, in ln p
-        R U[3] = {R(0.0), R(0.0), R(0.0)}, p[3] = {R(0.0), R(0.0), R(0.0)};
+        R U[3] = {R(0.0), R(0.0), R(0.0)};
+        R p[3] = {R(0.0), R(0.0), R(0.0)};
         FOR_OWN (k, NS) {
-            const R U_k = m.W[k] * slopes.U_x[own(k)], p_k = m.W[k] * slopes.p_x[own(k)];
+            const R U_k = m.W[k] * slopes.U_x[own(k)];
+            const R p_k = m.W[k] * slopes.p_x[own(k)];
             const R shared[] = {s[M::LANES_COMMON + k], s[k * LD + NS], pressed ? s[M::LANES_P + k] * inv_p : R(0.0)};
             UNROLL
             for (int i = 0; i < 2 + pressed; ++i) {
@@ -416,7 +450,8 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
         // the row of T by columns, the rows of species by rows
         R theta[owned(NS)];
         FOR_OWN (j, NS) {
-            R heat[2] = {U[0], R(0.0)}, work[2] = {p[0], R(0.0)};
+            R heat[2] = {U[0], R(0.0)};
+            R work[2] = {p[0], R(0.0)};
             UNROLL_BY(4)
             for (int k = 0; k < NS; ++k) {
                 const R slope = s[k * LD + j];
@@ -439,7 +474,9 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
             __syncwarp();
         }
         FOR_OWN (i, NS) {
-            const R x = z[own(i)], W = R(m.W[i]), common = s[M::LANES_COMMON + i];
+            const R x = z[own(i)];
+            const R W = R(m.W[i]);
+            const R common = s[M::LANES_COMMON + i];
             const R in_p = pressed ? s[M::LANES_P + i] * inv_p : R(0.0);
             UNROLL_BY(4)
             for (int j = 0; j < NS; ++j) {

@@ -18,7 +18,8 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
     POINT_FN void factorise(const LanesMemory &s) const {
         UNROLL
         for (int turn = 0; turn < owned(N); ++turn) {
-            const int end = N < 32 * turn + 32 ? N : 32 * turn + 32, fours = end / 4 * 4;
+            const int end = N < 32 * turn + 32 ? N : 32 * turn + 32;
+            const int fours = end / 4 * 4;
             UNROLL_BY(1)
             for (int k = 32 * turn; k < fours; k += 4) pivots<4>(s, turn, k);
             UNROLL_BY(1)
@@ -28,7 +29,8 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
 
     // COUNT pivots from k on, which rows of the turns from `turn` on are left of; 1/pivot to the diagonal
     template <int COUNT> POINT_FN void pivots(const LanesMemory &s, const int turn, const int k) const {
-        const int lane = lane_rank(), behind = k + COUNT;
+        const int lane = lane_rank();
+        const int behind = k + COUNT;
         R d[COUNT * COUNT], factor[COUNT * owned(N)]; // their square, by all lanes; of the rows
         UNROLL
         for (int r = 0; r < COUNT; ++r) {
@@ -37,7 +39,8 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
         }
         UNROLL
         for (int t = turn; t < owned(N); ++t) {
-            const int i = 32 * t + lane, row = i < N ? i * LD : 0;
+            const int i = 32 * t + lane;
+            const int row = i < N ? i * LD : 0;
             UNROLL
             for (int c = 0; c < COUNT; ++c) factor[t * COUNT + c] = s[row + k + c];
         }
@@ -90,7 +93,8 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
             }
             UNROLL
             for (int t = turn; t < owned(N); ++t) {
-                const int i = 32 * t + lane, row = i < N ? i * LD : 0;
+                const int i = 32 * t + lane;
+                const int row = i < N ? i * LD : 0;
                 UNROLL
                 for (int c = 0; c < WIDTH; ++c) {
                     mine[t * WIDTH + c] = s[row + j + c];
@@ -143,7 +147,9 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
             if (owns(k + c)) b[turn] = x[c];
     }
     POINT_FN void solve(const LanesMemory &s, R *given) const {
-        constexpr int WHOLE_TURNS = N / 32, LEFT = N % 32, FOURS = LEFT / 4 * 4;
+        constexpr int WHOLE_TURNS = N / 32;
+        constexpr int LEFT = N % 32;
+        constexpr int FOURS = LEFT / 4 * 4;
         R b[owned(N)];
         UNROLL
         for (int t = 0; t < owned(N); ++t) b[t] = given[t];
@@ -176,7 +182,10 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
 // 32 have rows whose columns the lanes share. Six right-hand sides follow, and none waits for its own results. An
 // inverse times b is as exact as b's own rounding lets it be. A pivot's row, and b, come to all lanes through memory.
 template <class R, int N> struct LanesFactors<R, N, true> {
-    static constexpr int WHOLE = N < 32 ? N : 32, FEW = N - WHOLE, LD = N | 1, PAIRS = (N + 1) / 2;
+    static constexpr int WHOLE = N < 32 ? N : 32;
+    static constexpr int FEW = N - WHOLE;
+    static constexpr int LD = N | 1;
+    static constexpr int PAIRS = (N + 1) / 2;
 
     // rows of the inverse but for a factor, which is in `scale` and `scales`
     R row[N], scale, few[FEW + 1], corner[FEW * FEW + 1], scales[FEW + 1];
@@ -189,7 +198,8 @@ template <class R, int N> struct LanesFactors<R, N, true> {
         }
     }
     POINT_FN void factorise(const LanesMemory &s) {
-        const int lane = lane_rank(), mine = lane < WHOLE ? lane : 0;
+        const int lane = lane_rank();
+        const int mine = lane < WHOLE ? lane : 0;
         UNROLL
         for (int j = 0; j < N; ++j) row[j] = s[mine * LD + j];
         UNROLL
@@ -201,7 +211,8 @@ template <class R, int N> struct LanesFactors<R, N, true> {
         scale = R(1.0);
         __syncwarp();
         for_constants<N>([&](auto pivot) INLINED {
-            constexpr int k = pivot.value, K = k - WHOLE;
+            constexpr int k = pivot.value;
+            constexpr int K = k - WHOLE;
             double *const shown = place(s, k % 2); // the one before may still be read
             if constexpr (K < 0) {
                 if (lane == k) {
@@ -220,7 +231,8 @@ template <class R, int N> struct LanesFactors<R, N, true> {
             __syncwarp();
             R known[2 * PAIRS];
             read(shown, known);
-            const R inverse = 1.0 / known[k], own = FEW > 0 ? of(shown[lane]) : R(0.0);
+            const R inverse = 1.0 / known[k];
+            const R own = FEW > 0 ? of(shown[lane]) : R(0.0);
             const bool is = K < 0 && lane == k;
             const R factor = select(is, R(0.0), -(row[k] * inverse));
             if (is) scale = inverse;

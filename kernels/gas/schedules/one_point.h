@@ -21,7 +21,8 @@ struct Arithmetic {
 #if defined(ON_DEVICE)
     POINT_FN Arithmetic() {}
 #elif defined(__x86_64__)
-    static constexpr unsigned PLAIN = 0x1f80, FLAGS = 0x3f;
+    static constexpr unsigned PLAIN = 0x1f80;
+    static constexpr unsigned FLAGS = 0x3f;
 #ifdef __SSE4A__
     static constexpr bool READ_AGAIN = false;
 #else

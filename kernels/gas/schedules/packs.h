@@ -273,10 +273,13 @@ static void all_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long
         if constexpr (P::LINES) {
             const long left = box.ny - y < end - first ? box.ny - y : end - first, whole = left & ~(SIDE - 1);
             if (whole) whole_sides<P, N>(*a.constants, a.row, y * box.sy + z * box.sz, box.sy, whole);
-            first += whole, y += whole, lines = left - whole;
+            first += whole;
+            y += whole;
+            lines = left - whole;
         }
         if (lines) some_lines<P, N>(*a.constants, a.row, box, scratch, first, lines);
-        first += lines, y += lines;
+        first += lines;
+        y += lines;
         z += y / box.ny, y %= box.ny;
     }
 }

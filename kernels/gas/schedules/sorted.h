@@ -37,7 +37,8 @@ POINT_FN int take_one(int *number, const bool asks) {
 
 // The same with a counter for each kind; nothing for the lanes of kind -1
 POINT_FN int take_one_of(int *numbers, const int kind) {
-    const unsigned alike = __match_any_sync(WARP, kind), before = alike & lanes_before();
+    const unsigned alike = __match_any_sync(WARP, kind);
+    const unsigned before = alike & lanes_before();
     int number = 0;
     if (kind >= 0 && before == 0) number = atomicAdd(numbers + kind, __popc(alike));
     return __shfl_sync(WARP, number, lane_of(alike)) + __popc(before);
@@ -46,13 +47,15 @@ POINT_FN int take_one_of(int *numbers, const int kind) {
 // Which of gridDim.x groups a block takes in a turn: another place in each, by the golden ratio, so that it does not
 // meet the same place of every line of a grid
 POINT_FN unsigned place_in_turn(const unsigned turn) {
-    const unsigned along = __umulhi(turn * 2654435769u, gridDim.x), place = blockIdx.x + along;
+    const unsigned along = __umulhi(turn * 2654435769u, gridDim.x);
+    const unsigned place = blockIdx.x + along;
     return place < gridDim.x ? place : place - gridDim.x;
 }
 
 // The order of a block's points, in shared memory. Points are numbered within the block.
 template <class How, class P> struct Order {
-    static constexpr int WINDOW = How::WINDOW, LISTED = How::LISTED;
+    static constexpr int WINDOW = How::WINDOW;
+    static constexpr int LISTED = How::LISTED;
 
     int end[P::KINDS];                       // of each kind in place[]
     int taken;                               // points that warps have taken
@@ -86,7 +89,8 @@ template <class How, class P> struct Order {
         // Places
         UNROLL_BY(4)
         for (int i = threadIdx.x; i < count; i += How::THREADS) {
-            const int kind = kind_of(first + i), to = take_one_of(end, kind);
+            const int kind = kind_of(first + i);
+            const int to = take_one_of(end, kind);
             if (kind >= 0) place[to] = first + i;
         }
         __syncthreads();
@@ -100,7 +104,9 @@ template <class How, class P> struct Order {
 
         for (int first; (first = take_together(&taken, 32)) < count;) {
             const int i = count - 1 - first - lane_of_warp();
-            const int point = points[i < 0 ? 0 : i], on = work(point, i >= 0), to = take_one_of(listed, on);
+            const int point = points[i < 0 ? 0 : i];
+            const int on = work(point, i >= 0);
+            const int to = take_one_of(listed, on);
             if (on >= 0) list[on][to] = point;
         }
         __syncthreads();
@@ -108,7 +114,8 @@ template <class How, class P> struct Order {
 
     // Points of the window of other kinds than quick ones
     POINT_FN void list_the_others() {
-        const int quick = end[P::QUICK - 1], others = end[P::KINDS - 1] - quick;
+        const int quick = end[P::QUICK - 1];
+        const int others = end[P::KINDS - 1] - quick;
         for (int i = threadIdx.x; i < others; i += How::THREADS) list[0][listed[0] + i] = place[quick + i];
         __syncthreads();
         if (threadIdx.x == 0) listed[0] += others;
@@ -178,7 +185,8 @@ POINT_FN void run_sorted(const Mixture &m, const long n, const Key &key_at, cons
 
     order.begin();
     for (int first = 0; first < points; first += How::WINDOW) {
-        const int left = points - first, count = left < How::WINDOW ? left : How::WINDOW;
+        const int left = points - first;
+        const int count = left < How::WINDOW ? left : How::WINDOW;
         order.sort(first, count, kind_of);
         order.work_on(order.place, order.end[P::QUICK - 1], quickly);
         order.list_the_others();

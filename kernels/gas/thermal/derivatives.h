@@ -44,7 +44,9 @@ POINT_FN void pair_panel(const M &m, const Species &Y, First first, const Row &r
 
 // panel(number of rows, first row), both constants where species are held in registers
 template <class M, class Panel> POINT_FN void for_panels(const Panel &panel) {
-    constexpr int P = M::NS < 4 ? M::NS : 4, full = M::NS / P, rest = M::NS % P;
+    constexpr int P = M::NS < 4 ? M::NS : 4;
+    constexpr int full = M::NS / P;
+    constexpr int rest = M::NS % P;
 #ifdef SPECIES_HELD
     for_constants<full>([&](auto i) { panel(Constant<P>(), Constant<i.value * P>()); });
 #else
@@ -58,7 +60,10 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
     if constexpr (M::kij_dense || M::kij_sparse)
         for_panels<M>([&](auto rows, auto first) { row_panel<rows.value, M, R>(m, yz, first, row); });
     else {
-        R sum_y = R(0.0), sum_z = R(0.0), y, z;
+        R sum_y = R(0.0);
+        R sum_z = R(0.0);
+        R y;
+        R z;
         FOR_OWN (j, M::NS) {
             yz(j, y, z);
             sum_y += y;
@@ -80,7 +85,8 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
                 b[r] = m.kij_sign[r] * b[r];
             }
             FOR_OWN (k, M::NS) {
-                R of_y = sum_y, of_z = sum_z;
+                R of_y = sum_y;
+                R of_z = sum_z;
                 UNROLL
                 for (int r = 0; r < M::KIJ_RANK; ++r) {
                     of_y -= m.kij_factor[r * M::NS + k] * a[r];
@@ -112,7 +118,8 @@ POINT_FN void straight_slopes(const M &m, const R root_T, const Species &Y, cons
     slopes_by_rows<M, R>(
         m,
         [&](int s, R &y, R &z) {
-            const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y[s], root_a);
+            const R root_a = m.g_mass[s] - m.q_mass[s] * root_T;
+            const R n = flipped(Y[s], root_a);
             y = n * root_a;
             z = n * m.q_mass[s];
         },
@@ -158,7 +165,8 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
     const R root_T = sqrt(known_temperature(T));
     if constexpr (SIDE_BY_SIDE<Species> && !M::by_pairs) slopes_side_by_side(m, known_temperature(T), root_T, Y, use);
     else if constexpr (M::by_pairs) {
-        const R half_inv_root = 0.5 / root_T, inv_root = 2.0 * half_inv_root;
+        const R half_inv_root = 0.5 / root_T;
+        const R inv_root = 2.0 * half_inv_root;
         for_panels<M>([&](auto rows, auto first) {
             pair_panel<rows.value, M, R>(m, Y, first, [&](int k, const R constant, const R linear, const R square) {
                 if constexpr (M::alpha_general)
@@ -243,10 +251,15 @@ POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const S
                                        const R p_T, const R v_p, const R cubic_L, const Delta delta_mix, OutV &v_Y,
                                        OutH &h_Y, OutE &e_Y) {
     const auto eos = shape(m, delta_mix);
-    const R D_b = eos.sum * v_free + (eos.sum + 2.0 * eos.product) * b_mix, v = v_free + b_mix;
-    const R of_b = R_s * T * (inv_free * inv_free) + a_mix * D_b * (inv_D * inv_D), of_gas = inv_free * R_UNIVERSAL * T;
-    const R h_of_b = (T * a_T - a_mix) * (v * inv_D - cubic_L) / b_mix, two_L = 2.0 * cubic_L, two_inv_D = 2.0 * inv_D,
-            Tp_T = T * p_T, ln_T = log_for_ideal(m, T);
+    const R D_b = eos.sum * v_free + (eos.sum + 2.0 * eos.product) * b_mix;
+    const R v = v_free + b_mix;
+    const R of_b = R_s * T * (inv_free * inv_free) + a_mix * D_b * (inv_D * inv_D);
+    const R of_gas = inv_free * R_UNIVERSAL * T;
+    const R h_of_b = (T * a_T - a_mix) * (v * inv_D - cubic_L) / b_mix;
+    const R two_L = 2.0 * cubic_L;
+    const R two_inv_D = 2.0 * inv_D;
+    const R Tp_T = T * p_T;
+    const R ln_T = log_for_ideal(m, T);
     R p_of_sum = R(0.0), h_of_sum = R(0.0);
     if constexpr (M::deltas_by_species) {
         p_of_sum = a_mix * b_mix * v_free * (inv_D * inv_D);
@@ -277,8 +290,12 @@ POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y,
                              const R b_mix, const R v_free, const R inv_free, const R inv_D, const R cubic_L,
                              const Delta delta_mix, Out &ln_phi) {
     const auto eos = shape(m, delta_mix);
-    const R RT = R_s * T, ln_u = log(p * v_free / RT), inv_RT = 1.0 / (R_UNIVERSAL * T), v = v_free + b_mix;
-    const R of_b = RT * inv_free - a_mix * (v * inv_D - cubic_L) / b_mix, two_L = 2.0 * cubic_L;
+    const R RT = R_s * T;
+    const R ln_u = log(p * v_free / RT);
+    const R inv_RT = 1.0 / (R_UNIVERSAL * T);
+    const R v = v_free + b_mix;
+    const R of_b = RT * inv_free - a_mix * (v * inv_D - cubic_L) / b_mix;
+    const R two_L = 2.0 * cubic_L;
     R of_sum = R(0.0);
     if constexpr (M::deltas_by_species)
         of_sum = a_mix * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
@@ -294,7 +311,9 @@ POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y,
 template <class M, class R, class Species, class Phi, class Out>
 POINT_FN void chemical_potentials(const M &m, const R T, const R p, const Species &Y, const R W, const Phi &ln_phi,
                                   Out &g_Y) {
-    const R ln_T = log(T), ln_p = log(p * m.inv_p_ref[0]), RT = R_UNIVERSAL * T;
+    const R ln_T = log(T);
+    const R ln_p = log(p * m.inv_p_ref[0]);
+    const R RT = R_UNIVERSAL * T;
     FOR_SPECIES (k, M::NS) {
         const R ln_x = log(at_least(Y[k] * m.inv_W[k] * W, SMALLEST));
         g_Y.set(k, species_ideal<true>(m, T, ln_T, k) + RT * m.inv_W[k] * (ln_x + ln_p + ln_phi[k]));
@@ -305,9 +324,12 @@ POINT_FN void chemical_potentials(const M &m, const R T, const R p, const Specie
 template <class M, class R, class OutV, class OutH, class OutE>
 POINT_FN void ideal_partial_properties(const M &m, R T, const R p, OutV &v_Y, OutH &h_Y, OutE &e_Y) {
     T = select(p > 0.0, known_temperature(T), R(NOT_A_NUMBER));
-    const R ln_T = log_for_ideal(m, T), RT = R_UNIVERSAL * T, inv_p = 1.0 / p;
+    const R ln_T = log_for_ideal(m, T);
+    const R RT = R_UNIVERSAL * T;
+    const R inv_p = 1.0 / p;
     FOR_OWN (k, M::NS) {
-        const R work = RT * m.inv_W[k], h = species_ideal<false>(m, T, ln_T, k);
+        const R work = RT * m.inv_W[k];
+        const R h = species_ideal<false>(m, T, ln_T, k);
         v_Y.set(k, work * inv_p);
         h_Y.set(k, h);
         e_Y.set(k, h - work);

@@ -9,7 +9,8 @@ POINT_FN void root_of_some(const M &m, const R T, const R root_T, const Which so
     if constexpr (M::alpha_general) M::root_attraction(m, T, some, root, slope, second);
     else if constexpr (M::alpha_bends) bent_root(m, root_T, some, root, slope, second);
     else {
-        const R q = some(m.q_mass), root_a = some(m.g_mass) - q * root_T;
+        const R q = some(m.q_mass);
+        const R root_a = some(m.g_mass) - q * root_T;
         root = fabs(root_a);
         slope = flipped(q, root_a);
     }
@@ -86,7 +87,8 @@ POINT_FN void slopes_side_by_side(const M &m, const double T, const double root_
     const ProductsWithRows<M> of_y(m, of_Y.of[0]), of_z(m, of_Y.of[1]);
     const double factor = M::alpha_general ? 1.0 : -0.5 / root_T;
     in_packs_of<M::NS>([&](const auto some) INLINED {
-        const auto root = some(own.of[0]), products = of_y(some);
+        const auto root = some(own.of[0]);
+        const auto products = of_y(some);
         use_some(use, some, root * products, factor * (some(own.of[1]) * products + root * of_z(some)), 0);
     });
 }

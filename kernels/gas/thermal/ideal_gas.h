@@ -79,13 +79,16 @@ POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[CO
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_ranges(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     if constexpr (SIDE_BY_SIDE<Species>) return ranges_by_rows(m, T, Y, c);
-    const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
+    const auto below = T <= m.T_mid_lowest[0];
+    const auto above = T > m.T_mid_highest[0];
     if (all_of(below || above)) nasa_of_range(m, below, Y, c);
     else {
         UNROLL
         for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
         FOR_OWN (s, M::NS) {
-            const R y = Y[s], low = select(T <= m.T_mid[s], y, R(0.0)), high = y - low; // one of them is 0
+            const R y = Y[s];
+            const R low = select(T <= m.T_mid[s], y, R(0.0));
+            const R high = y - low; // one of them is 0
             UNROLL
             for (int k = 0; k < COUNT; ++k) c[k] += low * m.nasa_low[k * M::NS + s];
             UNROLL
@@ -180,7 +183,8 @@ template <class M, class R, class Species> struct IdealGasAt {
 
     // Where the sums over species are those of T; and where they are all that counts, without cold ranges
     POINT_FN Mask in_range(const R T) const {
-        const auto low = T <= m.T_mid_lowest[0], high = T > m.T_mid_highest[0];
+        const auto low = T <= m.T_mid_lowest[0];
+        const auto high = T > m.T_mid_highest[0];
         return (below && low) || (!below && high);
     }
 

@@ -31,7 +31,8 @@ template <int COUNT> struct SummedCoefficients {
 template <int NS, int COUNT, class Species, class Row>
 POINT_FN SummedCoefficients<COUNT> sum_of_rows(const Species &Y, const Row &row) {
     typedef SummedCoefficients<COUNT> Sums;
-    constexpr int WAYS = NS < 4 ? NS : 4, LAST = NS / WAYS * WAYS;
+    constexpr int WAYS = NS < 4 ? NS : 4;
+    constexpr int LAST = NS / WAYS * WAYS;
     Sums sums[4];
     const auto term = [&](const int s, const int p) INLINED {
         vec numbers;

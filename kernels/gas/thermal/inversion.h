@@ -31,22 +31,31 @@ template <class R> struct NewtonSteps {
 // two,
 //   T = T1 + g1 m1 + m1^2 (c2 + c3 m0),  m = target - value,  g = dT/dvalue
 template <class R> struct CubicSteps {
-    R T = R(T_HIGHEST), miss = R(0.0), slope_T = R(NOT_A_NUMBER); // of the last evaluation: there is none yet
+    R T = R(T_HIGHEST);
+    R miss = R(0.0);
+    R slope_T = R(NOT_A_NUMBER); // of the last evaluation: there is none yet
     R added;
     MaskOf<R> serves, sure;
 
     POINT_FN R newton(const R at, const R miss_now, const R slope) {
-        const R slope_T_now = 1.0 / slope, newton = miss_now * slope_T_now;
-        const R inverse_change = 1.0 / (miss - miss_now), distance = at - T, secant = distance * inverse_change;
-        const R second = (slope_T_now - secant) * inverse_change,
-                third = (second - (secant - slope_T) * inverse_change) * inverse_change;
-        const R squared = miss_now * miss_now, of_second = squared * second, of_third = squared * third * miss;
+        const R slope_T_now = 1.0 / slope;
+        const R newton = miss_now * slope_T_now;
+        const R inverse_change = 1.0 / (miss - miss_now);
+        const R distance = at - T;
+        const R secant = distance * inverse_change;
+        const R second = (slope_T_now - secant) * inverse_change;
+        const R third = (second - (secant - slope_T) * inverse_change) * inverse_change;
+        const R squared = miss_now * miss_now;
+        const R of_second = squared * second;
+        const R of_third = squared * third * miss;
 
         // Not far from both. A further term would be below rounding: its size follows from the ratio of the last two.
         added = of_second + of_third;
         serves = fabs(added) < 0.1 * fabs(newton) && fabs(newton) < 0.1 * fabs(distance);
         sure = fabs(of_third * distance) < 1e-16 * (at * at) && of_third * of_third < 1e-16 * fabs(of_second * at);
-        T = at, miss = miss_now, slope_T = slope_T_now;
+        T = at;
+        miss = miss_now;
+        slope_T = slope_T_now;
         return newton;
     }
 
@@ -71,18 +80,25 @@ template <class R> using RealSteps = typename StepsOf<R, (number<R>::lanes > 1 |
 template <class Steps, class R, class State>
 POINT_FN void temperature_by(Steps steps, const R target, const R start, const State &state, R &T, R &unconverged) {
     // the step that is within `near` is still taken: what is left is of the order of its square
-    constexpr double near = number<R>::wide ? 1e-17 : 1e-9, shut = number<R>::wide ? 1e-20 : 1e-11;
-    R low = R(T_LOWEST), high = R(T_HIGHEST), last = R(T_HIGHEST), before = R(T_HIGHEST);
+    constexpr double near = number<R>::wide ? 1e-17 : 1e-9;
+    constexpr double shut = number<R>::wide ? 1e-20 : 1e-11;
+    R low = R(T_LOWEST);
+    R high = R(T_HIGHEST);
+    R last = R(T_HIGHEST);
+    R before = R(T_HIGHEST);
     R at = select(start > T_LOWEST && start < T_HIGHEST, start, R(T_PLAIN));
     auto open = target > -1e300 && target < 1e300;
     unconverged = R(2.0);
     for (int step = 0; step < T_STEPS; ++step) {
         R value, slope;
         state(at, value, slope);
-        const R miss = target - value, newton = steps.newton(at, miss, slope), size = fabs(newton);
+        const R miss = target - value;
+        const R newton = steps.newton(at, miss, slope);
+        const R size = fabs(newton);
         low = select(miss > 0.0, at, low);
         high = select(miss < 0.0, at, high);
-        const auto there = slope > 0.0 && steps.ends(size < near * at), closed = high - low < shut * high;
+        const auto there = slope > 0.0 && steps.ends(size < near * at);
+        const auto closed = high - low < shut * high;
         const R guess = steps.next(at, newton);
         const auto sound = slope > 0.0 && guess > low && guess < high && size < 0.5 * before;
         const auto straight = there || sound;
@@ -152,7 +168,9 @@ template <class R> struct Halley {
     }
 
     POINT_FN void at(const R T) {
-        const R f = nasa_enthalpy(T, c), slope = nasa_cp(T, c), half_curve = nasa_cp_half_slope(T, c);
+        const R f = nasa_enthalpy(T, c);
+        const R slope = nasa_cp(T, c);
+        const R half_curve = nasa_cp_half_slope(T, c);
         over = f * slope;
         under = slope * slope - f * half_curve;
     }
@@ -185,7 +203,9 @@ POINT_FN bool ideal_by_halley(const IdealGasAt<M, R, Species> &gas, const R targ
         const R last = step.over / step.under;
 
         // Where the last step may lead to: known before the step is.
-        const R most = 1e-5 * start, low = start - most, high = start + most;
+        const R most = 1e-5 * start;
+        const R low = start - most;
+        const R high = start + most;
         if (!(low > T_LOWEST && high < T_HIGHEST && gas.holds(low) && gas.holds(high))) return false;
 
         T = start - last;
@@ -388,7 +408,8 @@ POINT_FN void cubic_pressure(const M &m, const R rho, const R T, const R R_s, co
     const auto eos = shape(m, delta_mix);
     vol = 1.0 / rho;
     v_free = free_volume(m, rho, b_mix, shift_mix);
-    const R RT = R_s * T, D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix);
+    const R RT = R_s * T;
+    const R D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix);
     p = RT / v_free - a_mix / D;
     Z = p * vol / RT;
 }
@@ -398,10 +419,12 @@ template <class M, class R, class Delta>
 POINT_FN void cubic_residual_entropy_of_density(const M &m, const R rho, const R R_s, const R a_T, const R b_mix,
                                                 const R shift_mix, const Delta delta_mix, R &residual_entropy) {
     const auto eos = shape(m, delta_mix);
-    const R v_free = free_volume(m, rho, b_mix, shift_mix), centred = v_free + (0.5 * eos.linear) * b_mix;
+    const R v_free = free_volume(m, rho, b_mix, shift_mix);
+    const R centred = v_free + (0.5 * eos.linear) * b_mix;
 
     // 1/(v rho), 1/(v - b) and 1/centred with a single division
-    const R below = v_free * rho, inv = 1.0 / (below * centred);
+    const R below = v_free * rho;
+    const R inv = 1.0 / (below * centred);
     const R L = departure_integral(eos, b_mix, R(inv * below));
     residual_entropy = log(inv * centred) - a_T * L / R_s;
 }

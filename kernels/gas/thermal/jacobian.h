@@ -14,8 +14,13 @@ POINT_FN void gamma_product(const M &, const Vector &dQ, const R rho, const R u,
                             const R rho_p_prime, const R rho_T, const R h_p, const R h_T, const Species &rho_Y,
                             const Species &h_Y, const Fractions &Y, Out &dU) {
     constexpr int N = M::NS - 1;
-    const R dp = dQ[0], du = dQ[1], dv = dQ[2], dw = dQ[3], dT = dQ[4];
-    R d_rho = rho_p_prime * dp + rho_T * dT, dh = h_p * dp + h_T * dT;
+    const R dp = dQ[0];
+    const R du = dQ[1];
+    const R dv = dQ[2];
+    const R dw = dQ[3];
+    const R dT = dQ[4];
+    R d_rho = rho_p_prime * dp + rho_T * dT;
+    R dh = h_p * dp + h_T * dT;
     FOR_SPECIES (k, N) {
         const R dY = dQ[5 + k];
         d_rho += less_last<R>(rho_Y, k, M::NS) * dY;
@@ -37,8 +42,10 @@ template <class R> struct GammaInverse {
 
 template <class R>
 POINT_FN GammaInverse<R> gamma_inverse_of(const R rho, const R rho_p_prime, const R rho_T, const R h_p, const R h_T) {
-    const R of_h_p = 1.0 - rho * h_p, of_h_T = rho * h_T, d = rho_p_prime * of_h_T + rho_T * of_h_p,
-            inv = 1.0 / (rho * d);
+    const R of_h_p = 1.0 - rho * h_p;
+    const R of_h_T = rho * h_T;
+    const R d = rho_p_prime * of_h_T + rho_T * of_h_p;
+    const R inv = 1.0 / (rho * d);
     return {inv * d, inv * rho, of_h_p, of_h_T};
 }
 
@@ -48,12 +55,17 @@ POINT_FN void gamma_inverse_product(const M &, const Vector &dU, const R rho, co
                                     const Species &rho_Y, const Species &h_Y, const Fractions &Y, Out &dQ) {
     constexpr int N = M::NS - 1;
     const GammaInverse<R> g = gamma_inverse_of(rho, rho_p_prime, rho_T, h_p, h_T);
-    const R d_rho = dU[0], mu = dU[1] - u * d_rho, mv = dU[2] - v * d_rho, mw = dU[3] - w * d_rho;
+    const R d_rho = dU[0];
+    const R mu = dU[1] - u * d_rho;
+    const R mv = dU[2] - v * d_rho;
+    const R mw = dU[3] - w * d_rho;
 
     // rho_p' dp + rho_T dT = a,  rho h_T dT - (1 - rho h_p) dp = b
-    R a = d_rho, b = dU[4] - (h + 0.5 * (u * u + v * v + w * w)) * d_rho - (u * mu + v * mv + w * mw);
+    R a = d_rho;
+    R b = dU[4] - (h + 0.5 * (u * u + v * v + w * w)) * d_rho - (u * mu + v * mv + w * mw);
     FOR_SPECIES (k, N) {
-        const R m = dU[5 + k] - Y[k] * d_rho, dY = m * g.inv_rho;
+        const R m = dU[5 + k] - Y[k] * d_rho;
+        const R dY = m * g.inv_rho;
         a -= less_last<R>(rho_Y, k, M::NS) * dY;
         b -= less_last<R>(h_Y, k, M::NS) * m;
         dQ.set(5 + k, dY);
@@ -70,8 +82,10 @@ template <class M, class R, class Species, class Fractions, class Out>
 POINT_FN void gamma_matrix(const M &, const R rho, const R u, const R v, const R w, const R h, const R rho_p_prime,
                            const R rho_T, const R h_p, const R h_T, const Species &rho_Y, const Species &h_Y,
                            const Fractions &Y, Out &gamma_jacobian) {
-    constexpr int N = M::NS - 1, NQ = N + 5;
-    const R velocity[3] = {u, v, w}, H = h + 0.5 * (u * u + v * v + w * w);
+    constexpr int N = M::NS - 1;
+    constexpr int NQ = N + 5;
+    const R velocity[3] = {u, v, w};
+    const R H = h + 0.5 * (u * u + v * v + w * w);
     const auto column = [&](int j, const R d_rho, const R energy) { // of a variable that only moves rho and h
         gamma_jacobian.set(j, d_rho);
         UNROLL
@@ -98,16 +112,20 @@ template <class M, class R, class Species, class Fractions, class Out>
 POINT_FN void gamma_inverse_matrix(const M &, const R rho, const R u, const R v, const R w, const R h,
                                    const R rho_p_prime, const R rho_T, const R h_p, const R h_T, const Species &rho_Y,
                                    const Species &h_Y, const Fractions &Y, Out &gamma_inverse) {
-    constexpr int N = M::NS - 1, NQ = N + 5;
+    constexpr int N = M::NS - 1;
+    constexpr int NQ = N + 5;
     const GammaInverse<R> g = gamma_inverse_of(rho, rho_p_prime, rho_T, h_p, h_T);
-    const R velocity[3] = {u, v, w}, zero = R(0.0);
+    const R velocity[3] = {u, v, w};
+    const R zero = R(0.0);
     const auto pressure_and_temperature = [&](int j, const R a, const R b) {
         gamma_inverse.set(j, (g.of_h_T * a - rho_T * b) * g.inv_d);
         gamma_inverse.set(4 * NQ + j, (rho_p_prime * b + g.of_h_p * a) * g.inv_d);
     };
-    R a = R(1.0), b = 0.5 * (u * u + v * v + w * w) - h;
+    R a = R(1.0);
+    R b = 0.5 * (u * u + v * v + w * w) - h;
     FOR_SPECIES (k, N) {
-        const R of_rho = less_last<R>(rho_Y, k, M::NS) * g.inv_rho, of_h = less_last<R>(h_Y, k, M::NS);
+        const R of_rho = less_last<R>(rho_Y, k, M::NS) * g.inv_rho;
+        const R of_h = less_last<R>(h_Y, k, M::NS);
         a += of_rho * Y[k];
         b += of_h * Y[k];
         pressure_and_temperature(5 + k, -of_rho, -of_h);

@@ -51,7 +51,9 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
 
 template <class M, class R, class Vectors>
 POINT_FN void panels_two(const scalar *k, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
-    constexpr int P = M::PANEL, full = M::NS / P, rest = M::NS % P;
+    constexpr int P = M::PANEL;
+    constexpr int full = M::NS / P;
+    constexpr int rest = M::NS % P;
     const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
 #ifdef SPECIES_HELD
@@ -76,7 +78,8 @@ POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
     UNROLL
     for (int i = 0; i < M::NS; ++i) {
-        R row_y = y[i] * half_diagonal[i], row_z = z[i] * half_diagonal[i];
+        R row_y = y[i] * half_diagonal[i];
+        R row_z = z[i] * half_diagonal[i];
         int at = i - 1;
         UNROLL
         for (int j = 0; j < i; at += M::NS - 2 - j, ++j) {
@@ -159,7 +162,9 @@ POINT_FN void panel_bent(const scalar *k, const scalar *half_diagonal, const Vec
 
 template <class M, class R, class Vectors>
 POINT_FN void panels_bent(const scalar *k, const Vectors &yzw, R &yy, R &yz_sum, R &zz) {
-    constexpr int P = M::PANEL, full = M::NS / P, rest = M::NS % P;
+    constexpr int P = M::PANEL;
+    constexpr int full = M::NS / P;
+    constexpr int rest = M::NS % P;
     const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     R yw = R(0.0);
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
@@ -184,7 +189,9 @@ POINT_FN void triangle_bent(const scalar *k, const R *y, const R *z, const R *w,
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
     UNROLL
     for (int i = 0; i < M::NS; ++i) {
-        R row_y = y[i] * half_diagonal[i], row_z = z[i] * half_diagonal[i], row_w = w[i] * half_diagonal[i];
+        R row_y = y[i] * half_diagonal[i];
+        R row_z = z[i] * half_diagonal[i];
+        R row_w = w[i] * half_diagonal[i];
         int at = i - 1;
         UNROLL
         for (int j = 0; j < i; at += M::NS - 2 - j, ++j) {
@@ -231,7 +238,9 @@ POINT_FN R panel_one(const scalar *k, const scalar *half_diagonal, const Vector 
 template <class M, class R, class Species, class Element>
 POINT_FN R quadratic_one(const scalar *k, const Species &Y, const Element &element) {
     if constexpr (SIDE_BY_SIDE<Species>) return quadratic_side_by_side(Constant<M::NS>(), k, Y, element);
-    constexpr int P = M::PANEL, full = M::NS / P, rest = M::NS % P;
+    constexpr int P = M::PANEL;
+    constexpr int full = M::NS / P;
+    constexpr int rest = M::NS % P;
     const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     const auto y = [&](int s) { return element(s, Y[s]); };
     R sum = R(0.0);
@@ -294,7 +303,9 @@ POINT_FN void quadratic_bending(const M &m, const Species &Y, const R x, const b
                     panels_bent<M>(
                         k,
                         [&](int s, auto &ys, auto &zs, auto &ws) {
-                            ys = pack_of(y[s]), zs = pack_of(z[s]), ws = pack_of(w[s]);
+                            ys = pack_of(y[s]);
+                            zs = pack_of(z[s]);
+                            ws = pack_of(w[s]);
                         },
                         pack_of(yy), pack_of(yz_sum), pack_of(zz));
                 },
@@ -306,7 +317,8 @@ POINT_FN void quadratic_bending(const M &m, const Species &Y, const R x, const b
 template <class R> POINT_FN void both_over_owners(R &a, R &b) {
     R sums[2] = {a, b};
     sum_over_owners(sums);
-    a = sums[0], b = sums[1];
+    a = sums[0];
+    b = sums[1];
 }
 
 // The same three sums with K = 1 - k_ij, each structure of k_ij by its cheapest way.
@@ -318,14 +330,19 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
     } else if constexpr (M::kij_dense) quadratic_two<M>(m.one_minus_kij, Y, x, pair, yy, yz_sum, zz);
     else {
         const auto yz = [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); };
-        R sum_y = R(0.0), sum_z = R(0.0), y, z;
+        R sum_y = R(0.0);
+        R sum_z = R(0.0);
+        R y;
+        R z;
         FOR_OWN (s, M::NS) {
             yz(s, y, z);
             sum_y += y;
             sum_z += z;
         }
         both_over_owners(sum_y, sum_z);
-        yy = sum_y * sum_y, yz_sum = sum_y * sum_z, zz = sum_z * sum_z;
+        yy = sum_y * sum_y;
+        yz_sum = sum_y * sum_z;
+        zz = sum_z * sum_z;
         if constexpr (M::kij_lowrank) {
             UNROLL
             for (int r = 0; r < M::KIJ_RANK; ++r) {
@@ -359,7 +376,10 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
 // species.
 template <class M, class R, class Species, class Bent>
 POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &bent, R &yy, R &yz_sum, R &zz) {
-    R sums[3] = {R(0.0), R(0.0), R(0.0)}, y, z, w;
+    R sums[3] = {R(0.0), R(0.0), R(0.0)};
+    R y;
+    R z;
+    R w;
     FOR_OWN (s, M::NS) {
         bent(s, Y[s], x, y, z, w);
         sums[0] += y;
@@ -367,7 +387,9 @@ POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &ben
         sums[2] += w;
     }
     sum_over_owners(sums);
-    yy = sums[0] * sums[0], yz_sum = sums[0] * sums[1], zz = sums[1] * sums[1];
+    yy = sums[0] * sums[0];
+    yz_sum = sums[0] * sums[1];
+    zz = sums[1] * sums[1];
     R yw = sums[0] * sums[2];
 
     if constexpr (M::kij_lowrank) {
@@ -406,7 +428,8 @@ POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &ben
 
     if constexpr (M::kij_sparse) {
         for (int pair = 0; pair < M::KIJ_PAIRS; ++pair) {
-            const int i = int(m.kij_first[pair]), j = int(m.kij_second[pair]);
+            const int i = int(m.kij_first[pair]);
+            const int j = int(m.kij_second[pair]);
             R yi, zi, wi, yj, zj, wj;
             bent(i, Y[i], x, yi, zi, wi);
             bent(j, Y[j], x, yj, zj, wj);

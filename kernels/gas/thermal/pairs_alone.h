@@ -73,7 +73,8 @@ template <int VECTORS, class M>
 POINT_FN void subtract_pairs(const M &m, const PairVectors<M::NS, VECTORS> &x, double &yy, double &yz, double &zz) {
     const auto &y = x.of[0], &z = x.of[1], &w = x.of[VECTORS - 1];
     for (int pair = 0; pair < M::KIJ_PAIRS; ++pair) {
-        const int i = int(m.kij_first[pair]), j = int(m.kij_second[pair]);
+        const int i = int(m.kij_first[pair]);
+        const int j = int(m.kij_second[pair]);
         const double k = m.kij_value[pair];
         yy -= 2 * k * (y[i] * y[j]);
         yz -= k * (y[i] * z[j] + z[i] * y[j]);
@@ -104,7 +105,9 @@ POINT_FN void attraction_side_by_side(Constant<VECTORS>, const M &m, const Speci
     else {
         double y, z;
         both_values(sums[0], sums[1], y, z);
-        yy = y * y, yz = y * z, zz = z * z;
+        yy = y * y;
+        yz = y * z;
+        zz = z * z;
         if constexpr (VECTORS > 2) zz += y * sums[2].value();
         if constexpr (M::kij_lowrank) subtract_factors(m, x, yy, yz, zz);
         if constexpr (M::kij_sparse) subtract_pairs(m, x, yy, yz, zz);

@@ -32,12 +32,17 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
     const R pairs = W * W * quadratic_one<M, R>(m.chung_pair, Y, [](auto, const auto y) { return y; });
 
     // One division: r = 1/(t1 t2 pairs). sqrt(eps_m) = t2/t1.
-    const R both = t1 * t2, r = inverse(both * pairs), inv_both = r * pairs, inv_t1 = inv_both * t2,
-            root_eps = t2 * inv_t1;
+    const R both = t1 * t2;
+    const R r = inverse(both * pairs);
+    const R inv_both = r * pairs;
+    const R inv_t1 = inv_both * t2;
+    const R root_eps = t2 * inv_t1;
 
     // sigma_m^3 = root^2
-    const R root = W * t1, inv_sigma = inverse_two_thirds(root), inv_sigma2 = square(inv_sigma),
-            sigma2 = square(root) * inv_sigma;
+    const R root = W * t1;
+    const R inv_sigma = inverse_two_thirds(root);
+    const R inv_sigma2 = square(inv_sigma);
+    const R sigma2 = square(root) * inv_sigma;
     sigma_m = sigma2 * inv_sigma;
 
     eps_m = square(root_eps);
@@ -83,7 +88,8 @@ template <class M, class R>
 POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m, const R mu_r4, const R kappa_m,
                            const R inv_eps_m, const R scale_m, R &T_star, R &inv_T_star, R &root_m, R &eta0) {
     T_star = T * inv_eps_m;
-    const R inv_root = inverse_root(T), Omega_v = collision_integral(T_star);
+    const R inv_root = inverse_root(T);
+    const R Omega_v = collision_integral(T_star);
 
     inv_T_star = eps_m * (inv_root * inv_root);
     root_m = scale_m * (T * inv_root);
@@ -123,7 +129,8 @@ POINT_FN ChungShape<R> chung_shape(const R y, const R gap3, const R c1, const R 
 template <class M, class R>
 POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R kappa_m, const R unit_m,
                               const R inv_T_star, const R eta0, const R fill, const R gap3, R &mu) {
-    R w = omega_m, d4 = mu_r4;
+    R w = omega_m;
+    R d4 = mu_r4;
     if constexpr (M::chung_polefree) {
         w = at_least(w, 0.0);
 
@@ -152,7 +159,9 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     const R minus_E4 = E(-6.623, -38.096, 8.464, -31.42);
     const R E5 = E(19.745, 7.630, -14.354, 31.53);
     const R E6 = E(-1.900, -12.537, M::chung_cantera ? 4.958 : 4.985, -18.15);
-    constexpr double c = 26.69e-7, unit = 36.344e-7 * (0.809 * 0.809), root_of_Tc = 1.12218536793169784; // sqrt(1.2593)
+    constexpr double c = 26.69e-7;
+    constexpr double unit = 36.344e-7 * (0.809 * 0.809);
+    constexpr double root_of_Tc = 1.12218536793169784; // sqrt(1.2593)
     const R E7 = E(24.275 * c, 3.450 * c, -11.291 * c, 69.35 * c);
     const R E8 = E(0.7972 * LOG2E, 1.117 * LOG2E, 0.01235 * LOG2E, -4.117 * LOG2E);
     const R E9 = E(-0.2382 * LOG2E, 0.06770 * LOG2E, -0.8163 * LOG2E, 4.025 * LOG2E);
@@ -160,7 +169,9 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
 
     // G2 = n/(y d); everything over the denominator n d.
     const ChungShape<R> G = chung_shape(fill, gap3, E1, E2, E3, minus_E4, E5);
-    const R n = G.numerator, d = G.denominator, dilute = eta0 * d * (d + E6 * n);
+    const R n = G.numerator;
+    const R d = G.denominator;
+    const R dilute = eta0 * d * (d + E6 * n);
     const R dense = (unit_m * E7) * (n * n) * two_to(E8 + inv_T_star * (E9 + inv_T_star * E10), R(1.0));
     mu = (unit * root_of_Tc / c) * (fill * inverse(n * d)) * (dilute + dense);
 }
@@ -176,7 +187,9 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
 template <class M, class R>
 POINT_FN R chung_lambda(const R cv_mol, const R omega_m, const R mu_r4, const R kappa_m, const R T_star,
                         const R inv_M_m, const R root_m, const R eta0, const R fill, const R gap3) {
-    const R w = omega_m, d4 = mu_r4, k = kappa_m;
+    const R w = omega_m;
+    const R d4 = mu_r4;
+    const R k = kappa_m;
 
     // B_i of Table 10-3
     const R B1 = (M::chung_cantera ? 2.44166 : 2.4166) + 0.74824 * w - 0.91858 * d4 + 121.72 * k;
@@ -187,18 +200,23 @@ POINT_FN R chung_lambda(const R cv_mol, const R omega_m, const R mu_r4, const R 
     const R B6 = -5.8634 + 12.801 * w + 9.5893 * d4 + 65.529 * k;
 
     // q sqrt(Tr) = 3.586e-3 sqrt(Tc/M')/Vc^(2/3) sqrt(T/Tc), divided by the factor 31.2e3 of the dilute term
-    constexpr double factor = 31.2e3, q = 3.586e-3 * (0.809 * 0.809) * 31.6227766016837933 / factor; // sqrt(1e3)
+    constexpr double factor = 31.2e3;
+    constexpr double q = 3.586e-3 * (0.809 * 0.809) * 31.6227766016837933 / factor; // sqrt(1e3)
     R B7 = 91.089 * q + 128.11 * q * w - 54.217 * q * d4 + 523.81 * q * k;
     if constexpr (M::chung_polefree) B7 = at_least(B7, 0.0);
 
     // Psi = above/below; G2 = n/(y d); everything over the denominator d n below.
     const ChungShape<R> H = chung_shape(fill, gap3, B1, B2, B3, minus_B4, B5);
-    const R alpha = cv_mol * (1.0 / R_UNIVERSAL) - 1.5, beta = 0.7862 + w * (-0.7109 + 1.3168 * w),
-            zeta = 2.0 + (10.5 / (1.2593 * 1.2593)) * square(T_star);
-    const R below = 0.6366 + beta * (zeta + 1.061 * alpha),
-            above = below + alpha * (0.215 + 0.28288 * alpha - 1.061 * beta + 0.26665 * zeta);
-    const R n = H.numerator, d = H.denominator, n_below = n * below, dilute = (eta0 * d) * above * (d + B6 * n),
-            dense = (root_m * B7) * n * n_below;
+    const R alpha = cv_mol * (1.0 / R_UNIVERSAL) - 1.5;
+    const R beta = 0.7862 + w * (-0.7109 + 1.3168 * w);
+    const R zeta = 2.0 + (10.5 / (1.2593 * 1.2593)) * square(T_star);
+    const R below = 0.6366 + beta * (zeta + 1.061 * alpha);
+    const R above = below + alpha * (0.215 + 0.28288 * alpha - 1.061 * beta + 0.26665 * zeta);
+    const R n = H.numerator;
+    const R d = H.denominator;
+    const R n_below = n * below;
+    const R dilute = (eta0 * d) * above * (d + B6 * n);
+    const R dense = (root_m * B7) * n * n_below;
     return factor * inv_M_m * (fill * inverse(d * n_below)) * (dilute + dense);
 }
 

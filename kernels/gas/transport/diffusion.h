@@ -16,8 +16,9 @@ template <class R> struct DiffusionState {
 
 template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T_given, const R p_given) {
     DiffusionState<R> state;
-    const R T = state.T = known_temperature(T_given), inv_fourth = inverse_fourth_root(T),
-            inv_root = square(inv_fourth);
+    const R T = state.T = known_temperature(T_given);
+    const R inv_fourth = inverse_fourth_root(T);
+    const R inv_root = square(inv_fourth);
     state.factor = inv_root * inv_root * inv_root;
     if constexpr (M::diffusion_kinetic) state.variable = inv_fourth;
     else if constexpr (M::diffusion_cantera) state.variable = log(T);
@@ -67,8 +68,8 @@ template <class F> POINT_FN F takahashi_number(const F tenfold) {
 }
 
 template <class R> POINT_FN TakahashiRow<R> takahashi_row(const R Pr) {
-    const R number = smaller(smaller(10.0 * Pr, 3.0 + 5.0 * Pr), smaller(9.0 + 2.0 * Pr, 12.0 + Pr)),
-            row = floor_small(at_most(number, 16.5));
+    const R number = smaller(smaller(10.0 * Pr, 3.0 + 5.0 * Pr), smaller(9.0 + 2.0 * Pr, 12.0 + Pr));
+    const R row = floor_small(at_most(number, 16.5));
     return {row, number - row};
 }
 
@@ -113,10 +114,12 @@ template <class R> struct FrictionPart {
     POINT_FN FrictionPart() {}
     template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
         if constexpr (M::takahashi_smooth && !number<R>::wide) {
-            amount = narrow(x), pressure = narrow(x * (m.pc[s] * state.inv_tenfold));
+            amount = narrow(x);
+            pressure = narrow(x * (m.pc[s] * state.inv_tenfold));
 #ifdef WHOLE_BELOW
             tc = x * m.Tc[s];
-            along = narrow(tc), width = narrow((tc + x * state.T) * (1.0 / CUBIC_WINDOWS));
+            along = narrow(tc);
+            width = narrow((tc + x * state.T) * (1.0 / CUBIC_WINDOWS));
 #else
             width = x * (m.Tc[s] + state.T);
 #endif
@@ -148,7 +151,8 @@ template <class M, class R> POINT_FN R takahashi_reciprocal(const M &m, const Ta
     static_assert(CUBIC_WINDOWS == M::TAKAHASHI_WINDOWS, "one table, two sides");
     typename number<R>::narrow low, high;
     two_cubics(m.takahashi_cubics, place.line, place.x, low, high);
-    low = at_least(low, -1.0), high = at_least(high, -1.0);
+    low = at_least(low, -1.0);
+    high = at_least(high, -1.0);
     return widen(reciprocal(at_least(1.0f + (low + place.share * (high - low)), 0.01)));
 }
 
@@ -158,8 +162,11 @@ POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i,
     if constexpr (M::takahashi_smooth && !number<R>::wide)
         return takahashi_reciprocal<M, R>(m, takahashi_place(m, state, i, j, part_i, part_j));
     else {
-        const R xi = part_i.x, xj = part_j.x;
-        const R tc = xi * m.Tc[i] + xj * m.Tc[j], pc = xi * m.pc[i] + xj * m.pc[j], inv = (xi + xj) / (tc * pc);
+        const R xi = part_i.x;
+        const R xj = part_j.x;
+        const R tc = xi * m.Tc[i] + xj * m.Tc[j];
+        const R pc = xi * m.pc[i] + xj * m.pc[j];
+        const R inv = (xi + xj) / (tc * pc);
         return 1.0 / takahashi_formula(m, state.T * (inv * pc), bounded_index(state.p * (inv * tc), 5.0));
     }
 }
@@ -309,8 +316,8 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
 template <class M, class R, class Species, class Out, class Done>
 POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, const Species &x, Out &out,
                                 const Done &done) {
-    constexpr int ROWS = M::NS > 24 ? 5 : 4,
-                  REST = M::NS % ROWS; // 5 rows are up to 8 % faster, but spill with 128 registers
+    constexpr int ROWS = M::NS > 24 ? 5 : 4;
+    constexpr int REST = M::NS % ROWS; // 5 rows are up to 8 % faster, but spill with 128 registers
     const auto rows_from = [&](auto count, const int first) {
         constexpr int rows = count.value;
         R row[rows];
@@ -382,7 +389,9 @@ POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &
     const R inv_p = 1.0 / state.p;
     for (int i = 0; i < M::NS; ++i)
         for (int j = 0; j <= i; ++j) {
-            const R xi = x[i], xj = x[j], pD = 1.0 / pair_friction(m, state, i, j, xi, xj);
+            const R xi = x[i];
+            const R xj = x[j];
+            const R pD = 1.0 / pair_friction(m, state, i, j, xi, xj);
             const R D =
                 select(xi + xj > 0.0, pD * inv_p, R(NOT_A_NUMBER)); // the index of the table would lose a NaN in x
             D_ij.set(i * M::NS + j, D);
@@ -461,10 +470,9 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
             }
 
             // with `table` the sums reach 1e30: in single precision not even two of them may be multiplied
-            constexpr int AT_ONCE = M::takahashi_table ? 1
-                                    : IN_SINGLE        ? 2
-                                                       : 4,
-                          rest = M::NS % AT_ONCE, whole = M::NS - rest;
+            constexpr int AT_ONCE = M::takahashi_table ? 1 : IN_SINGLE ? 2 : 4;
+            constexpr int rest = M::NS % AT_ONCE;
+            constexpr int whole = M::NS - rest;
             const auto divide = [&](auto count, int first) {
                 quotients<count.value>(above + first, below + first,
                                        inverse(product<count.value>(below + first) * scale), D, first);

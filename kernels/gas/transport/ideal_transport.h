@@ -23,7 +23,8 @@ POINT_FN void wilke_transport(const M &m, R T, const Species &Y, const R W, R &m
     // Laws of the species, and the two means of lam.
     R r[M::NS], inv_r[M::NS], series = R(0.0), parallel = R(0.0);
     FOR_SPECIES (s, M::NS) {
-        const R moles = Y[s] * m.inv_W[s], viscosity = species_viscosity(m, T, root_T, ln_T, s);
+        const R moles = Y[s] * m.inv_W[s];
+        const R viscosity = species_viscosity(m, T, root_T, ln_T, s);
         const R conductivity = viscosity * (species_cp(m, T, s) + m.eucken[s]);
         series += moles * conductivity;
         parallel += moles / conductivity;

@@ -26,50 +26,64 @@ POINT_FN void lucas_viscosity(const M &m, const R T, const R p, const Species &Y
     R quantum = R(0.0);
     for (int k = 0; k < M::LUCAS_QUANTUM; ++k) {
         const int s = int(m.lucas_quantum[4 * k]);
-        const R away = T * m.lucas_quantum[4 * k + 1] - 12.0,
-                power = exp(log(at_least(away * away, SMALLEST)) * m.lucas_quantum[4 * k + 2]);
+        const R away = T * m.lucas_quantum[4 * k + 1] - 12.0;
+        const R power = exp(log(at_least(away * away, SMALLEST)) * m.lucas_quantum[4 * k + 2]);
         quantum += Y[s] * m.inv_W[s] * W * (m.lucas_quantum[4 * k + 3] * (1.0 + copysign(0.00385 * power, away)) - 1.0);
     }
     const int heaviest = int(m.lucas_heaviest[0]);
-    const R heavy = Y[heaviest] * m.inv_W[heaviest] * W, FP = 1.0 + polar;
+    const R heavy = Y[heaviest] * m.inv_W[heaviest] * W;
+    const R FP = 1.0 + polar;
     const R FQ = (1.0 + quantum) * select(heavy > 0.05 && heavy < 0.7, R(m.lucas_heaviest[1]), R(1.0));
 
     // Reduced state and low-pressure viscosity.
-    const R r = 1.0 / (Tc * Zc), Tr = T * (r * Zc), Pr = p * (Vc * (r * (1.0 / R_UNIVERSAL))); // pc = R Tc Zc/Vc
-    const R ln_Tr = log(Tr), ln_Pr = log(Pr);
+    const R r = 1.0 / (Tc * Zc);
+    const R Tr = T * (r * Zc);
+    const R Pr = p * (Vc * (r * (1.0 / R_UNIVERSAL))); // pc = R Tc Zc/Vc
+    const R ln_Tr = log(Tr);
+    const R ln_Pr = log(Pr);
     const R Z1 = (0.807 * exp(0.618 * ln_Tr) - 0.357 * exp(-0.449 * Tr) + 0.340 * exp(-4.058 * Tr) + 0.018) * FP * FQ;
 
     // Z2/Z1 above the critical temperature. The correlation ends at T_r = 40, where the correction is small.
-    const R Th = at_most(at_least(Tr, 1.0), 40.0), ln_Th = log(Th), inv_Th = 1.0 / Th;
-    const R a = 1.245e-3 * inv_Th * exp(5.1726 * exp(-0.3286 * ln_Th)), b = a * (1.6553 * Th - 1.2723);
-    const R c = 0.4489 * inv_Th * exp(3.0578 * exp(-37.7332 * ln_Th)),
-            d = 1.7368 * inv_Th * exp(2.2310 * exp(-7.6351 * ln_Th));
+    const R Th = at_most(at_least(Tr, 1.0), 40.0);
+    const R ln_Th = log(Th);
+    const R inv_Th = 1.0 / Th;
+    const R a = 1.245e-3 * inv_Th * exp(5.1726 * exp(-0.3286 * ln_Th));
+    const R b = a * (1.6553 * Th - 1.2723);
+    const R c = 0.4489 * inv_Th * exp(3.0578 * exp(-37.7332 * ln_Th));
+    const R d = 1.7368 * inv_Th * exp(2.2310 * exp(-7.6351 * ln_Th));
     const R f = 0.9425 * exp(-0.1853 * exp(0.4489 * ln_Th));
     const R hot = 1.0 + a * exp(1.3088 * ln_Pr) / (b * exp(f * ln_Pr) + 1.0 / (1.0 + c * exp(d * ln_Pr)));
 
     // Below the critical temperature: vapour, up to the vapour pressure of Lee & Kesler 1975.
-    const R cold_Tr = at_most(Tr, 1.0), ln_cold = at_most(ln_Tr, 0.0), Pc = at_most(Pr, 1.0),
-            ln_Pc = at_most(ln_Pr, 0.0);
-    const R alpha = 3.262 + 14.98 * exp(5.508 * ln_Pc), beta = 1.390 + 5.746 * Pc;
+    const R cold_Tr = at_most(Tr, 1.0);
+    const R ln_cold = at_most(ln_Tr, 0.0);
+    const R Pc = at_most(Pr, 1.0);
+    const R ln_Pc = at_most(ln_Pr, 0.0);
+    const R alpha = 3.262 + 14.98 * exp(5.508 * ln_Pc);
+    const R beta = 1.390 + 5.746 * Pc;
     const R cold = 0.600 + 0.760 * exp(alpha * ln_Pc) +
                    ((M::chung_cantera ? 0.6990 : 6.990) * exp(beta * ln_Pc) - 0.6) * (1.0 - cold_Tr);
 
     // ln of the reduced vapour pressure
-    const R inv_cold = 1.0 / cold_Tr, sixth = square(cold_Tr * square(cold_Tr));
+    const R inv_cold = 1.0 / cold_Tr;
+    const R sixth = square(cold_Tr * square(cold_Tr));
     const R ln_vapour = 5.92714 - 6.09648 * inv_cold - 1.28862 * ln_cold + 0.169347 * sixth +
                         omega * (15.2518 - 15.6875 * inv_cold - 13.4721 * ln_cold + 0.43577 * sixth);
 
     const auto gas = Tr > 1.0;
-    const R Z2 = select(gas, Z1 * hot, cold), ratio = select(gas, hot, cold / Z1);
+    const R Z2 = select(gas, Z1 * hot, cold);
+    const R ratio = select(gas, hot, cold / Z1);
 
     // F_P, F_Q at this pressure, with Y = Z2/Z1: F_P = [1 + (F_P0 - 1) Y^-3]/F_P0, F_Q alike.
-    const R inv_ratio = 1.0 / ratio, ln_ratio = log(ratio);
-    const R high_P = 1.0 + (FP - 1.0) * (inv_ratio * inv_ratio * inv_ratio),
-            high_Q = 1.0 + (FQ - 1.0) * (inv_ratio - 0.007 * square(ln_ratio * ln_ratio));
+    const R inv_ratio = 1.0 / ratio;
+    const R ln_ratio = log(ratio);
+    const R high_P = 1.0 + (FP - 1.0) * (inv_ratio * inv_ratio * inv_ratio);
+    const R high_Q = 1.0 + (FQ - 1.0) * (inv_ratio - 0.007 * square(ln_ratio * ln_ratio));
 
     // 1/xi = (M^3 pc^4/(R Tc N_A^2))^(1/6), pc = p/Pr
     constexpr double avogadro = 6.02214076e23;
-    const R pc = p / Pr, inv_xi = sqrt(W) * square(cbrt(pc)) / cbrt(avogadro * sqrt(R_UNIVERSAL * Tc));
+    const R pc = p / Pr;
+    const R inv_xi = sqrt(W) * square(cbrt(pc)) / cbrt(avogadro * sqrt(R_UNIVERSAL * Tc));
     const R value = Z2 * high_P * high_Q * inv_xi / (FP * FQ);
     mu = select(Pr <= 100.0 && (gas || ln_Pr < ln_vapour), value, R(NOT_A_NUMBER));
 }

@@ -20,12 +20,16 @@ POINT_FN void residual_mixture(const M &m, const Species &Y, const R W, R &inv_e
     const R pairs = W * W * quadratic_one<M, R>(m.residual_pair, Y, [](auto, const auto y) { return y; });
 
     // One division: r = 1/(t1 t2 pairs). sqrt(eps_m) = t2/t1.
-    const R both = t1 * t2, r = inverse(both * pairs), inv_both = r * pairs;
+    const R both = t1 * t2;
+    const R r = inverse(both * pairs);
+    const R inv_both = r * pairs;
     const R eps_m = square(t2 * (inv_both * t2));
     inv_eps_m = square(t1 * (inv_both * t1));
 
     // sigma_m^3 = root^2
-    const R root = W * t1, inv_sigma = inverse_two_thirds(root), sigma2 = square(root) * inv_sigma;
+    const R root = W * t1;
+    const R inv_sigma = inverse_two_thirds(root);
+    const R sigma2 = square(root) * inv_sigma;
 
     // sqrt(M_m) = pairs/(eps_m sigma_m^2); scale_m = sqrt(M_m)/sigma_m^2
     inv_M_m = square(r * both * (eps_m * sigma2));
@@ -46,8 +50,11 @@ POINT_FN void residual_coefficients(const M &m, const Species &Y, const R W, R &
         for (int k = 0; k < 7; ++k) sum[k] += y * m.residual_rows[k * M::NS + s];
     }
 
-    n1_m = W * sum[0], n2_m = W * sum[1], n3_m = W * sum[2];
-    b1_m = W * sum[3], b2_m = W * sum[4];
+    n1_m = W * sum[0];
+    n2_m = W * sum[1];
+    n3_m = W * sum[2];
+    b1_m = W * sum[3];
+    b2_m = W * sum[4];
     f0_m = W * sum[5];
     Tc_mean = W * sum[6];
 
@@ -78,7 +85,8 @@ POINT_FN void residual_scale(const M &, const R T, const R rho, const R W, const
 template <class M, class R>
 POINT_FN void residual_viscosity(const M &, const R T, const R residual_entropy, const R eta0, const R excess_unit,
                                  const R n1_m, const R n2_m, const R n3_m, const R n4_m, R &mu) {
-    const R s = at_least(residual_entropy, 0.0), below = (1.0 + n3_m * s) * T;
+    const R s = at_least(residual_entropy, 0.0);
+    const R below = (1.0 + n3_m * s) * T;
     const R P = s * (n1_m + n2_m * s) * (T + n4_m) * inverse(below);
     mu = eta0 + excess_unit * two_to_less_one(at_most(P, 80.0), R(LOG2E));
 }
@@ -90,11 +98,15 @@ template <class M, class R>
 POINT_FN void residual_conductivity(const M &, const R T, const R W, const R cp_ig, const R residual_entropy,
                                     const R inv_M_m, const R eta0, const R excess_unit, const R b1_m, const R b2_m,
                                     const R b3_m, const R f0_m, const R f1_m, const R Tc_mean, R &lam) {
-    const R s = at_least(residual_entropy, 0.0), denominator = 1.0 + b3_m * s;
+    const R s = at_least(residual_entropy, 0.0);
+    const R denominator = 1.0 + b3_m * s;
 
     // 1/(1 + b3 s), 1/Tc and 1/W with a single division
-    const R both = Tc_mean * W, inv = inverse(both * denominator), inv_both = inv * denominator;
-    const R x = log(T * (inv_both * W)), share = select(x < 0.0, x, (1.0 / 3.0) * x);
+    const R both = Tc_mean * W;
+    const R inv = inverse(both * denominator);
+    const R inv_both = inv * denominator;
+    const R x = log(T * (inv_both * W));
+    const R share = select(x < 0.0, x, (1.0 / 3.0) * x);
     const R f = f0_m + f1_m * (x * inverse_fourth_root(1.0 + square(square(share))));
 
     const R internal = at_least(cp_ig * W - 2.5 * R_UNIVERSAL, 0.0);
