@@ -9,7 +9,8 @@ from mixtures_for_tests import species_set
 from validate_cases import CH4_O2, FOUR, H2_O2, N2, VDW, job
 
 from frame.tools import cli, validate
-from frame.tools.validate import cantera, identities, report, scale, states, wide
+from frame.tools.validate import cantera, report, scale, states, wide
+from frame.tools.validate.identities import derivatives, lines, one_state, saturation
 from kernels import ArgumentError, Mixture, get_backend
 
 
@@ -136,13 +137,13 @@ def test_scale_is_the_condition():
 
 def test_a_wrong_law_fails(monkeypatch):
     laws = {"e = h + p/rho": ("e h rho", lambda q: q["h"] - q["e"] + q["p"] / q["rho"])}
-    monkeypatch.setattr(identities, "ALGEBRA", laws)
+    monkeypatch.setattr(one_state, "LAWS", laws)
     mix = Mixture.from_yaml(N2)
 
-    assert [row.name for row in identities._algebra(job(mix)) if not row.passed] == ["e = h + p/rho"]
+    assert [row.name for row in one_state.rows(job(mix)) if not row.passed] == ["e = h + p/rho"]
 
-    monkeypatch.setattr(identities, "DIFFERENTIAL", {"dh/dT = cv": ("h", "T", lambda q: q["cv"], lambda q: q["cv"])})
-    failed = [row for row in identities._derivatives(job(mix, n=300)) if not row.passed]
+    monkeypatch.setattr(derivatives, "LAWS", {"dh/dT = cv": ("h", "T", lambda q: q["cv"], lambda q: q["cv"])})
+    failed = [row for row in derivatives.rows(job(mix, n=300)) if not row.passed]
 
     assert [row.name for row in failed] == ["dh/dT = cv"] and failed[0].median > 1e-3
 
@@ -181,24 +182,24 @@ def test_another_model_than_canteras_fails(monkeypatch):
 @pytest.mark.full
 def test_a_pole_is_found():
     mix = Mixture.from_yaml(H2_O2, chung="published")
-    rows = {row.name: row for row in identities._lines(job(mix, H2_O2))}
+    rows = {row.name: row for row in lines.rows(job(mix, H2_O2))}
 
     assert (
         rows["mu along O2/H2"].worst > 0.5 and rows["mu along O2/H2"].tolerance is None and rows["D along O2/H2"].passed
     )
 
-    good = {row.name: row for row in identities._lines(job(Mixture.from_yaml(H2_O2), H2_O2))}
+    good = {row.name: row for row in lines.rows(job(Mixture.from_yaml(H2_O2), H2_O2))}
     assert all(row.passed for row in good.values()) and good["mu along O2/H2"].worst < 1e-5
 
 
 def test_a_root_that_switches_elsewhere_fails(monkeypatch):
     """Saturation 0.1 % off in pressure."""
     mix = Mixture.from_species(species_set(1))
-    assert all(row.passed for row in identities._saturation(job(mix)))
+    assert all(row.passed for row in saturation.rows(job(mix)))
 
-    right = identities._switch
-    monkeypatch.setattr(identities, "_switch", lambda *args: 1.001 * right(*args))
-    equal, slope = identities._saturation(job(mix))
+    right = saturation._switch
+    monkeypatch.setattr(saturation, "_switch", lambda *args: 1.001 * right(*args))
+    equal, slope = saturation.rows(job(mix))
 
     assert not equal.passed and slope.passed is False
 
