@@ -26,6 +26,7 @@ THERMAL = (
     "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L residual_entropy phase_flag Tc_mix pc_mix vc_mix"
 )
 MAPPED = "map_0 map_1 map_2 map_3 map_I shift_w shift_T shift_TT p_v_attractive p_v_repulsive"  # of equation mapped
+ENHANCED = "lam_background susceptibility l_mean pv_mean"  # of enhancement = critical
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
 DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas", "residual")}  # values that oracle.evaluate knows
 PROJECT = Path(kernels.__file__).resolve().parent / "gas"
@@ -110,7 +111,9 @@ def flat_pairs(D):
 def mixture_inputs(q, form="polefree"):
     """Every quantity that a kernel reads, as float64 arrays, from an oracle result. form: Chung's form."""
     out = {name: getattr(q, name) for name in f"{THERMAL} T p u v w mu lam".split()}
-    out |= {name: getattr(q, name) for name in ("D", "delta_mix", *MAPPED.split()) if hasattr(q, name)}
+    out |= {
+        name: getattr(q, name) for name in ("D", "delta_mix", *MAPPED.split(), *ENHANCED.split()) if hasattr(q, name)
+    }
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
     if hasattr(q, "scaling"):
         out.update(residual.inputs(q.T, q.rho, q.W, q.residual_entropy, q.scaling))

@@ -248,8 +248,15 @@ def _when(kernel) -> str:
     return ", ".join(wanted + [f"phases {kernel.phases}"] * (kernel.phases == "equilibrium"))
 
 
+def _needs(kernel) -> dict[str, str]:
+    """{option: value} that the kernel needs beside the defaults."""
+    needs = {key: values[0] for key, values in kernel.when if PLAIN[key] not in values}
+    return needs | ({"phases": kernel.phases} if kernel.phases == "equilibrium" else {})
+
+
 def _option_sets():
-    """Yields (all options, the changes in words) with up to two options changed from the default.
+    """Yields (all options, the changes in words) with up to two options changed from the default, and with as many as a
+    kernel needs.
 
     Only values that some kernel asks for count. Combinations that are refused are left out.
     """
@@ -264,15 +271,15 @@ def _option_sets():
     for key, values in kernels.OPTIONS.items():
         changes += [(key, value) for value in values[1:] if (key, value) in needed]
 
-    for count in range(3):
-        for chosen in itertools.combinations(changes, count):
-            options = dict(chosen)
-            if len(options) < count:  # two values of the same option
-                continue
+    sets = [dict(chosen) for count in range(3) for chosen in itertools.combinations(changes, count)]
+    for needs in map(_needs, registry.kernels.values()):
+        if needs not in sets:
+            sets.append(needs)
 
-            try:
-                all_options = registry.checked_options(options)
-            except kernels.ArgumentError:
-                continue
+    for options in sets:
+        try:
+            all_options = registry.checked_options(options)
+        except kernels.ArgumentError:
+            continue
 
-            yield all_options, ", ".join(f"{key} {value}" for key, value in chosen)
+        yield all_options, ", ".join(f"{key} {value}" for key, value in options.items())

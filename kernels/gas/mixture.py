@@ -138,7 +138,7 @@ class Mixture:
         if by_hand:
             options["critical"] = "fill"
 
-        chosen = registry.checked_options(
+        chosen = registry.known_options(
             {key: value for key, value in options.items() if key not in (*registry.species_numbers, FLUIDS, KIJ)}
         )
         models = models_for(chosen["equation"])

@@ -2,7 +2,7 @@
 
 from .thermal import ideal_gas
 from .equations import constants, cubic, ideal_equation, mapped_numbers
-from .transport import chung, lucas, residual, ideal_transport, diffusion, turbulence, similarity
+from .transport import chung, lucas, residual, enhancement, ideal_transport, diffusion, turbulence, similarity
 from .thermal import conserved, inversion, derivatives, jacobian
 from .equations import mapped
 from .phases import phases, transport as phase_transport

@@ -160,9 +160,10 @@ class GasRegistry:
         return f"{kernel.name}: {what}; from {' '.join(kernel.reads)}; {kernel.source}"
 
     # ---- options of a mixture
-    def checked_options(self, given: dict) -> dict[str, str]:
+    def known_options(self, given: dict) -> dict[str, str]:
         """{option: value} for all options, with defaults for those not given. ArgumentError names an unknown option or
-        value and lists the known ones, or says why values cannot be combined."""
+        value and lists the known ones. Before the species of a mixture are known, values of a default word may still
+        change; so nothing is said of values that cannot be combined."""
         options = self.options
         for key, value in given.items():
             refuse(
@@ -179,7 +180,11 @@ class GasRegistry:
                 )
 
         given = self.with_presets(given)
-        chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
+        return {key: given.get(key, known.values[0]) for key, known in options.items()}
+
+    def checked_options(self, given: dict) -> dict[str, str]:
+        """As known_options; ArgumentError also says why values cannot be combined."""
+        chosen = self.known_options(given)
         for exclusion in self.exclusions.values():
             refuse(exclusion.excluded(chosen), exclusion.say.format(**chosen))
         return chosen

@@ -185,6 +185,21 @@ def test_transport_by_residual_entropy_compiles(name, precision):
         assert r["spill_stores"] <= 768 and r["registers"] <= 255, (what, r)
 
 
+@pytest.mark.parametrize("name", ["viscous", "thermal_viscous"])
+def test_the_critical_enhancement_compiles(name):
+    """With the thermal properties that it needs. What ten species spill is the mixture's, as above."""
+    c, models = registry.collections[name], dict(equation="mapped", viscosity="residual", enhancement="critical")
+    plans = {}
+    for ns in (1, 10):
+        mix = made(ns, "file", models)
+        records = resolve(c.outputs, c.given, mix.options)
+        assert any(record.name == "critical_enhancement" for record in records)
+        plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, "double")
+
+    for what, r in build_all(plans).items():
+        assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
+
+
 def four():
     """Methane, oxygen and what they burn to."""
     return Mixture.from_yaml(ROOT / "examples/mixtures/ch4_o2_4.yaml", equation="mapped", viscosity="residual")

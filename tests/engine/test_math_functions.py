@@ -22,7 +22,7 @@ template <class M, class R>
 POINT_FN void math_probe(const M &, const R math_a, const R math_b, R &math_quotient, R &math_reciprocal, R &math_root,
                          R &math_exp, R &math_expm1, R &math_log, R &math_cbrt, R &math_atanh, R &math_inverse_root,
                          R &math_inverse_fourth_root, R &math_power, R &math_inverse, R &math_inverse_two_thirds,
-                         R &math_two_to, R &math_two_to_less_one) {
+                         R &math_two_to, R &math_two_to_less_one, R &math_arctangent) {
     math_quotient = math_a/math_b;
     math_reciprocal = 1.0/math_a;
     math_root = sqrt(math_a);
@@ -39,11 +39,13 @@ POINT_FN void math_probe(const M &, const R math_a, const R math_b, R &math_quot
     math_inverse_two_thirds = inverse_two_thirds(bounded);
     math_two_to = two_to(math_b, R(0.5));
     math_two_to_less_one = two_to_less_one(math_b, R(0.5));
+    math_arctangent = arctangent(at_most(math_a, 1e6));
 }
 """
 DECLARATION = """from kernels import point_kernel, quantity
 WRITES = "math_quotient math_reciprocal math_root math_exp math_expm1 math_log math_cbrt math_atanh math_inverse_root "
-WRITES += "math_inverse_fourth_root math_power math_inverse math_inverse_two_thirds math_two_to math_two_to_less_one"
+WRITES += "math_inverse_fourth_root math_power math_inverse math_inverse_two_thirds math_two_to "
+WRITES += "math_two_to_less_one math_arctangent"
 for name in f"math_a math_b {WRITES}".split():
     quantity(name, "1", "test of the number type")
 point_kernel("math_probe", header="math_probe.h", reads="math_a math_b", source="test", valid="everywhere",
@@ -67,6 +69,7 @@ ULPS = {
     "math_inverse_two_thirds": 3,
     "math_two_to": 2,
     "math_two_to_less_one": 2.5,
+    "math_arctangent": 4,
 }  # roots and their quotient; tables that the compiler for the GPU evaluates in double
 SINGLE_ULPS = {"math_exp": 3, "math_two_to": 3, "math_two_to_less_one": 20, "math_power": 6}
 PACK_ULPS = {
@@ -85,6 +88,7 @@ PACK_ULPS = {
     "math_inverse_two_thirds": 4,
     "math_two_to": 1.5,
     "math_two_to_less_one": 2.5,
+    "math_arctangent": 4,
 }
 WIDTHS = (
     {"native": "", "x86-64-v4": "avx512dq", "x86-64-v3": "avx2", "x86-64": "sse2"}
@@ -153,6 +157,7 @@ def check_units(be, ulps, precision="double"):  # noqa: F811
         "math_inverse_two_thirds": 1 / np.cbrt(bounded) ** 2,
         "math_two_to": np.exp(exponent),
         "math_two_to_less_one": np.expm1(exponent),
+        "math_arctangent": np.arctan(np.minimum(x, 1e6)),
     }
     for name, wanted in want.items():
         error = np.abs(got[name] - wanted) / np.spacing(np.abs(wanted.astype(a.dtype)))

@@ -58,7 +58,7 @@ def test_an_equation_that_cantera_does_not_have_is_refused():
 
 
 RADICALS = ["CH4", "O2", "CO2", "H2O", "CO", "H2", "OH", "H", "O", "HO2"]  # four of them
-REFERENCE, FITTED = WORDS["reference"], {"translation": "fitted"}
+REFERENCE, FITTED = WORDS["nearest"], {"translation": "fitted"}
 NEAREST = [
     # names, options: what the word stands for, and why
     (RADICALS, {}, REFERENCE, "rows of fluids.csv: CH4, O2, CO2, H2O, CO, H2, .*; estimated radicals: OH, H, O, HO2"),

@@ -61,6 +61,7 @@ def test_every_structure_of_kij(be, ns, kij):
         "diffusion=cantera",
         "viscosity=lucas",
         "equation=mapped viscosity=residual",
+        "equation=mapped viscosity=residual enhancement=critical",
         "cold_cp=fitted",
         "takahashi=table",
         "takahashi=off",

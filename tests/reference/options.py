@@ -71,6 +71,8 @@ PAIRS = Alone(("binary_diffusion",))
 REAL = Rates("omega_mol rate_f rate_r rate_net heat_release")
 IDEAL = Rates("rate_f", beside=(("equation", "ideal"),))
 
+MAPPED_RESIDUAL = (("equation", "mapped"), ("viscosity", "residual"))
+
 # Options that a word of option accuracy stands for with Peng-Robinson, from Cantera's page of its phase and transport.
 WORDS = {
     "chosen": {},
@@ -84,7 +86,7 @@ WORDS = {
         "takahashi": "table",
         "kinetics": "fugacity",
     },
-    "reference": {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"},
+    "reference": {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted", "enhancement": "critical"},
     "nearest": {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"},  # of species with rows
 }
 
@@ -112,8 +114,8 @@ ORACLES = {
     ("alpha", "cantera"): Alone(("cubic_mixture",), species=53),
     ("accuracy", "chosen"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
     ("accuracy", "cantera"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
-    ("accuracy", "reference"): Alone(("mapped_mixture", "mapped_pressure_slopes")),
-    ("accuracy", "nearest"): Alone(("mapped_mixture", "mapped_pressure_slopes"), species=10, same_as="reference"),
+    ("accuracy", "reference"): Alone(("mapped_mixture", "mapped_pressure_slopes", "critical_enhancement")),
+    ("accuracy", "nearest"): Alone(("mapped_mixture", "mapped_pressure_slopes", "residual_conductivity")),
     ("cold_cp", "polynomial"): COLD,
     ("cold_cp", "fitted"): COLD,
     ("alpha", "pr76"): Alone(("cubic_mixture",), species=53),
@@ -122,6 +124,11 @@ ORACLES = {
     ("viscosity", "chung"): Alone(("chung_viscosity",)),
     ("viscosity", "lucas"): Alone(("lucas_viscosity",)),
     ("viscosity", "residual"): Alone(("residual_viscosity",), beside=(("equation", "mapped"),)),
+    ("enhancement", "none"): Alone(("residual_conductivity",), beside=MAPPED_RESIDUAL),
+    ("enhancement", "critical"): Alone(
+        ("residual_background", "enhancement_means", "critical_susceptibility", "critical_enhancement"),
+        beside=MAPPED_RESIDUAL,
+    ),
     ("viscosity", "sutherland"): Alone(("wilke_transport",)),
     ("viscosity", "powerlaw"): Alone(("wilke_transport",)),
     ("chung", "polefree"): CHUNG,

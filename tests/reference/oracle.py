@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal_gas, lucas, mapped, residual, species
+from . import chung, cubic, diffusion, enhancement, ideal_gas, lucas, mapped, residual, species
 from .tracked import LD, Tracked
 
 OPTIONS = {
@@ -13,6 +13,7 @@ OPTIONS = {
     "mixing": "vdw",
     "chung": "polefree",
     "viscosity": "chung",
+    "enhancement": "none",
     "diffusion": "kinetic",
     "takahashi": "smooth",
     "lewis": 1.0,
@@ -52,6 +53,17 @@ def _mapped(T, p, n, R_s, sp, o, ideal):
     q, undecided = mapped.state(T, p, n, R_s, sp, o, ideal)
     q.undecided = undecided
     return q
+
+
+def _enhanced(q, X, sp):
+    """lam with its critical enhancement; keeps what its kernels hand each other."""
+    q.l_mean, q.pv_mean = enhancement.means(X, sp)
+    parts = q.p_v, q.p_v_attractive, q.p_v_repulsive
+    q.susceptibility = enhancement.susceptibility(
+        q.T, q.rho, q.W, q.a_mix, q.a_T, *parts, q.scaling.Tc, q.l_mean, q.pv_mean
+    )
+    added = enhancement.enhancement(q.T, q.rho, q.W, q.cp, q.cv, q.mu, q.susceptibility, q.l_mean)
+    return q.lam_background + added
 
 
 def evaluate(
@@ -119,7 +131,8 @@ def evaluate(
         q.lam = chung.conductivity(T, q.rho, M, cv, m, o["chung"])
         if o["viscosity"] == "residual":
             q.scaling = residual.mixture(X, sp)
-            q.mu, q.lam = residual.transport(T, q.rho, M, cp0, q.residual_entropy, q.scaling)
+            q.mu, q.lam_background = residual.transport(T, q.rho, M, cp0, q.residual_entropy, q.scaling)
+            q.lam = _enhanced(q, X, sp) if o["enhancement"] == "critical" else q.lam_background
         if o["diffusion"] != "fuller" and fit is None:
             return q
 

@@ -196,4 +196,5 @@ KERNELS = {
     "residual_scale": lambda sp, o, T, rho, W, residual_entropy: dict(excess_unit=unit(T, rho, W, residual_entropy)),
     "residual_viscosity": _viscosity,
     "residual_conductivity": _conductivity,
+    "residual_background": lambda sp, o, **given: dict(lam_background=_conductivity(sp, o, **given)["lam"]),
 }

@@ -9,7 +9,19 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, mapped, oracle, residual, turbulence
+from . import (
+    chung,
+    cubic,
+    diffusion,
+    enhancement,
+    ideal as dilute_gas,
+    ideal_gas,
+    lucas,
+    mapped,
+    oracle,
+    residual,
+    turbulence,
+)
 from .species import R
 from .tracked import LD, Tracked
 
@@ -307,5 +319,6 @@ TRANSPORT = {
     "prandtl_number": lambda sp, o, mu, cp, lam: dict(Pr=mu * cp / lam),
     "lewis_numbers": lambda sp, o, lam, rho, cp, D: dict(Le=lam / (rho * cp) / D),
     **residual.KERNELS,
+    **enhancement.KERNELS,
     **turbulence.KERNELS,
 }

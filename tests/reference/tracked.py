@@ -206,6 +206,7 @@ _RULES = {
     np.exp: _unary(np.exp, lambda a, r: r),
     np.expm1: _unary(np.expm1, lambda a, r: r + 1),
     np.log: _unary(np.log, lambda a, r: 1 / a),
+    np.arctan: _unary(np.arctan, lambda a, r: 1 / (1 + a * a)),
     np.log1p: _unary(np.log1p, lambda a, r: 1 / (1 + a)),
     np.sign: lambda a: Tracked(np.sign(a.val), exact=True),
 }

@@ -68,7 +68,7 @@ def test_everything_declared_is_there(page):
 
 
 def test_a_kernels_row_names_the_collections_that_it_is_part_of(page):
-    """With the default options, or with one of them changed; a kernel is `by itself` if that gives none."""
+    """With the default options, or with those changed that it needs; a kernel is `by itself` if that gives none."""
     used = {name: row[5] for name, row in rows(page, "Kernels").items()}
     defaults = registry.checked_options({})
 

@@ -46,11 +46,13 @@ from .states import P_RANGE
 
 # Models by name: options that differ from the mixture's own.
 PENG_ROBINSON = dict(equation="pr", viscosity="chung", translation="none", cold_cp="polynomial")
+MAPPED = dict(equation="mapped", viscosity="residual", translation="none", cold_cp="fitted")
 MODELS = {
     "default": {},
     "pr": PENG_ROBINSON,
     "fitted": PENG_ROBINSON | dict(translation="fitted"),
-    "mapped": dict(equation="mapped", viscosity="residual", translation="none", cold_cp="fitted"),
+    "mapped": MAPPED,
+    "enhanced": MAPPED | dict(enhancement="critical"),
     "plain": PENG_ROBINSON | dict(chung="cantera"),
 }
 SHOWN = ("pr", "fitted", "mapped", "default")  # without --models

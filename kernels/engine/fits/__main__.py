@@ -2,9 +2,9 @@
 
 import sys
 
-from . import atanh, exponentials, logarithms, powers, roots
+from . import atan, atanh, exponentials, logarithms, powers, roots
 
-FAMILIES = (exponentials, logarithms, roots, powers, atanh)
+FAMILIES = (exponentials, logarithms, roots, powers, atanh, atan)
 
 
 def sets_of(families) -> list:

@@ -24,6 +24,7 @@ POINT_FN wide atanh_over_root(wide w) {
     return w > 1e-30 ? atanhq(root) / root : 1 + w / 3;
 }
 
+POINT_FN wide arctangent(wide x) { return atanq(x); }
 POINT_FN wide fabs(wide x) { return fabsq(x); }
 POINT_FN wide copysign(wide size, wide sign) { return copysignq(size, sign); }
 POINT_FN wide floor_small(wide x) { return floorq(x); }

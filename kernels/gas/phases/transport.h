@@ -5,7 +5,7 @@
 #include "gas/phases/flash.h"
 #include "gas/transport/chung.h"
 #include "gas/transport/diffusion.h"
-#include "gas/transport/residual.h"
+#include "gas/transport/enhancement.h"
 
 // Chung's viscosity and conductivity of a phase
 template <class M, class R, class Species>
@@ -22,6 +22,23 @@ POINT_FN void chung_of_phase(const M &m, const R T, const R rho, const Species &
     chung_density(m, rho, fill_m, fill, gap3);
     chung_viscosity(m, omega_m, mu_r4, kappa_m, unit_m, inv_T_star, eta0, fill, gap3, mu);
     chung_conductivity(m, W, cp_ig, omega_m, mu_r4, kappa_m, T_star, inv_M_m, root_m, eta0, fill, gap3, lam);
+}
+
+// Adds the critical enhancement of a phase, by equation `mapped`.
+template <class M, class R, class Species>
+POINT_FN void enhance(const M &m, const R T, const R rho, const Species &Y, const R W, const R R_s, const R mu,
+                      const R Tc_mean, R &lam) {
+    MappedState<R> s;
+    R e;
+    mapped_state_of_density(m, T, rho, Y, R_s, delta_of(m, Y), s, e);
+
+    R l_mean, pv_mean, susceptibility;
+    enhancement_means(m, Y, W, l_mean, pv_mean);
+    critical_susceptibility(m, T, rho, W, s.a, s.a_T, s.p_v, s.p_v_attractive, s.p_v_repulsive, Tc_mean, l_mean,
+                            pv_mean, susceptibility);
+
+    const R background = lam;
+    critical_enhancement(m, T, rho, W, s.cp, s.cv, mu, background, susceptibility, l_mean, lam);
 }
 
 // Those by residual entropy, of equation `mapped`
@@ -46,6 +63,7 @@ POINT_FN void residual_of_phase(const M &m, const R T, const R rho, const Specie
     residual_viscosity(m, T, residual_entropy, eta0, excess_unit, n1_m, n2_m, n3_m, n4_m, mu);
     residual_conductivity(m, T, W, cp_ig, residual_entropy, inv_M_m, eta0, excess_unit, b1_m, b2_m, b3_m, f0_m, f1_m,
                           Tc_mean, lam);
+    if constexpr (M::enhancement_critical) enhance(m, T, rho, Y, W, R_s, mu, Tc_mean, lam);
 }
 
 // mcadams: 1/mu = w/mu_v + (1 - w)/mu_l, w the vapour's share of the mass

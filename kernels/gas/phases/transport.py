@@ -46,7 +46,8 @@ point_kernel(
     header="gas/phases/transport.h",
     reads="T Y_l Y_v rho_l rho_v beta_mass beta_volume phases_status",
     writes="mu lam",
-    constants=f"inv_W {NASA} {DELTA} {constants_of('mapped_mixture', 'residual_mixture', 'residual_coefficients')}",
+    constants=f"inv_W {NASA} {DELTA} {constants_of('mapped_mixture', 'residual_mixture', 'residual_coefficients')} "
+    "enhancement_rows?",
     source=f"as residual_viscosity and residual_conductivity; two phases: {RULE}; viscosity by option "
     "two_phase_viscosity, conductivity by shares of the volume",
     valid="as residual_viscosity and residual_conductivity, in each phase",

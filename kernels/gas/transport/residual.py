@@ -100,6 +100,7 @@ SCALING = (
     "their numbers fitted here to reference equations, species/fluids.csv"
 )
 WHEN = {"viscosity": "residual", "equation": tuple(EQUATIONS)}
+CONDUCTS = "T W cp_ig residual_entropy inv_M_m eta0 excess_unit b1_m b2_m b3_m f0_m f1_m Tc_mean"
 kernel = functools.partial(point_kernel, header="gas/transport/residual.h", packs=4, source=SCALING, when=WHEN)
 
 kernel(
@@ -139,8 +140,9 @@ kernel(
 )
 kernel(
     "residual_conductivity",
-    reads="T W cp_ig residual_entropy inv_M_m eta0 excess_unit b1_m b2_m b3_m f0_m f1_m Tc_mean",
+    reads=CONDUCTS,
     writes="lam",
+    when=WHEN | {"enhancement": "none"},
     valid="s+ >= 0; below, as at 0",
     note="without the enhancement near the critical point: 15 to 21 % low in the median where T is within 6 % of Tc "
     "and rho within 60 % of the critical density",
