@@ -9,7 +9,7 @@ import kernels
 
 from .report import Row
 from .scale import JUMP, scales
-from .states import KINDS, blocks
+from .states import KINDS, OF_CV, blocks, too_cold
 from .wide import GIVEN, is_public, reachable
 
 UNIT = 2.0**-24  # rounding to single
@@ -93,12 +93,14 @@ def _compare(job, names, rows, states) -> None:
         rho = values("rho", beside)["rho"]
         left_out = left_out | ~(np.abs(rho / double["rho"] - 1) <= JUMP)
 
+    cold = too_cold(mixture, states, mixture.properties("X", Y=states["Y"], backend=job.backend)["X"])
+
     for name in names:
-        # Lucas' viscosity is not defined for liquids.
-        refused = np.zeros(undecided.shape, bool)
+        # A negative heat capacity, and Lucas' viscosity of liquids, are not judged.
+        refused = cold if name in OF_CV else np.zeros(undecided.shape, bool)
         if mixture.options["viscosity"] == "lucas":
             for which in (exact, double, mixed, single, scale):
-                refused |= np.isnan(np.atleast_2d(which[name])).any(0)
+                refused = refused | np.isnan(np.atleast_2d(which[name])).any(0)
 
         # Judged: roundings. Numbers below the smallest normal one have fewer digits in single.
         lost = np.abs(double[name]) < np.finfo(SINGLE).tiny

@@ -4,6 +4,8 @@ fail are drawn more often."""
 import numpy as np
 
 import kernels
+from kernels.gas.equations.mapped_numbers import coldest
+from kernels.gas.equations.records import MAPPED
 
 T_RANGE, P_RANGE = (80.0, 3500.0), (0.1e5, 500e5)  # K, Pa
 # Kind of state: share of the states.
@@ -151,3 +153,16 @@ def blocks(mixture, n: int, seed: int, size: int):
     """Yields n states in blocks of at most `size`. Each block has another seed, and the same shares of all kinds."""
     for number, first in enumerate(range(0, n, size)):
         yield draw(mixture, min(size, n - first), seed + 1000 * number)
+
+
+# ---- states that are not judged
+
+OF_CV = {"cv", "gamma", "c"}  # quantities that need a positive heat capacity
+NEARLY_PURE = 0.9  # mole fraction
+
+
+def too_cold(mixture, states, X) -> np.ndarray:
+    """States (n,) at which equation mapped says that cv of a nearly pure fluid may be negative, far below freezing."""
+    if mixture.options["equation"] not in MAPPED:
+        return np.zeros(states["T"].shape, bool)
+    return ((X > NEARLY_PURE) & (states["T"] < coldest(mixture.species)[:, None])).any(0)

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..report import Row
 from ..scale import EPS, scales
-from ..states import blocks
+from ..states import OF_CV, blocks, too_cold
 from ..wide import TOLERANCE, reachable
-from .judged import GIVEN, OF_CV, THERMAL, too_cold, unjudged
+from .judged import GIVEN, THERMAL, unjudged
 
 BLOCK = 100_000
 
