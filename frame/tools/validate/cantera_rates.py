@@ -8,6 +8,7 @@ import numpy as np
 from kernels import Mixture
 from kernels.gas.species import GAS_CONSTANT as R
 from kernels.gas.species.cantera_yaml import cantera_data, gas_phases
+from kernels.gas.species.reactions import BlowersMasel
 
 from ...errors import ArgumentError, MixtureError
 from ..progress import clear, progress
@@ -139,6 +140,14 @@ def _theirs(gas, mixture: Mixture, states: dict, ours: dict) -> dict[str, np.nda
     return theirs
 
 
+def other_rates(species, thermo: str) -> str:
+    """Why rates of a phase are others than Cantera's by definition; "" where they are the same."""
+    real = EQUATIONS.get(thermo, "ideal") != "ideal"
+    if not real or not any(isinstance(reaction.rate, BlowersMasel) for reaction in species.mechanism.reactions):
+        return ""
+    return "Blowers-Masel rates go with heats of reaction of the real gas in Cantera, of the ideal gas in the layer"
+
+
 def phases(folder=None):
     """(path, phase, species, None) of the gas phases with reactions of a folder's files, by default Cantera's own; with
     the reason instead of None, and without species, where they are refused. Raises ArgumentError."""
@@ -155,8 +164,10 @@ def phases(folder=None):
                 yield path, name, None, str(error)
                 continue
 
-            if has_reactions:
-                yield path, name, species, None
+            if not has_reactions:
+                continue
+            reason = other_rates(species, thermo)
+            yield (path, name, None, reason) if reason else (path, name, species, None)
 
 
 def _species(path, phase: str, equation: str):

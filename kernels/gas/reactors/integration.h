@@ -113,7 +113,7 @@ template <class M> POINT_FN constexpr bool sparse() {
 
 template <bool PRESSURE, class M, class R> struct SparseSystem {
     static constexpr int NS = M::NS, SUM = NS, P = NS + 1;
-    static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+    static constexpr bool pressed = M::RATES_PRESSED;
     static constexpr bool real = with_gamma<M>();
     static constexpr int OF_B = SUM + 1 + pressed, OF_S = OF_B + 1, OF_C = OF_S + 1, // sums that ln gamma goes with
         AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;

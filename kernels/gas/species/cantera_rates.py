@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from .cantera_file import Node
-from .reactions import Arrhenius, Chebyshev, Falloff, Plog
+from .reactions import Arrhenius, BlowersMasel, BurkeCollider, Chebyshev, Falloff, LinearBurke, Plog
 from .units import short
 
 # Form of falloff: (required numbers, {optional number: default}).
@@ -18,6 +18,7 @@ BLENDS = {
     "Tsang": (("A", "B"), {}),
 }
 CONSTANTS = ("rate-constant", "low-P-rate-constant", "high-P-rate-constant")
+OF_PRESSURE = ("pressure-dependent-Arrhenius", "Chebyshev", "falloff")  # rates of colliders, linear Burke
 CHECKED = (300.0, 500.0, 1000.0, 2000.0, 5000.0, 10000.0)  # K; a sum of P-log terms has to be positive here
 
 
@@ -37,26 +38,42 @@ def _energy(node, key):
         node.fail(f"{key}: {error}.")
 
 
+def _factor(node, order) -> float:
+    """A of a map. order: number of concentrations in the rate."""
+    power = order - 1
+    return node.number("A", f"m^{3 * power!r}*kmol^{-power!r}/s") * 1e-3**power
+
+
 def _arrhenius(node, order) -> Arrhenius:
     """A, b and Ea of a map. order: number of concentrations in the rate."""
-    power = order - 1
-    unit = f"m^{3 * power!r}*kmol^{-power!r}/s"
-    return Arrhenius(node.number("A", unit) * 1e-3**power, node.number("b"), _energy(node, "Ea"))
+    return Arrhenius(_factor(node, order), node.number("b"), _energy(node, "Ea"))
 
 
 def _rate(node, key, order) -> Arrhenius:
     """A rate constant {A, b, Ea} or [A, b, Ea]; A >= 0 unless the reaction says `negative-A`."""
-    given = node.need(key, "a rate constant {A, b, Ea} or [A, b, Ea]")
-    node.refuse(isinstance(given, list) and len(given) != 3, f"{key}: got {short(given)}, wanted A, b and Ea.")
-    data = dict(zip(("A", "b", "Ea"), given)) if isinstance(given, list) else given
+    block = _constant(node, key, ("A", "b", "Ea"))
+    rate = _arrhenius(block, order)
+    _check_sign(node, block, rate.A)
+    return rate
+
+
+def _constant(node, key, names) -> Node:
+    """The numbers of a rate constant, a map or a list of them, as a map."""
+    listed = ", ".join(names)
+    given = node.need(key, f"a rate constant {{{listed}}} or [{listed}]")
+    wrong = isinstance(given, list) and len(given) != len(names)
+    node.refuse(wrong, f"{key}: got {short(given)}, wanted {', '.join(names[:-1])} and {names[-1]}.")
+    data = dict(zip(names, given)) if isinstance(given, list) else given
 
     block = _in_units_of(node, data, key)
-    block.only("A", "b", "Ea", "note")
-    rate = _arrhenius(block, order)
-    block.refuse(
-        rate.A < 0 and not yes(node, "negative-A"), f"A is {short(data['A'])}, wanted `negative-A: true` with it."
-    )
-    return rate
+    block.only(*names, "note")
+    return block
+
+
+def _check_sign(node, block, A):
+    """A >= 0 unless the reaction says `negative-A`."""
+    wrong = A < 0 and not yes(node, "negative-A")
+    block.refuse(wrong, f"A is {short(block.data['A'])}, wanted `negative-A: true` with it.")
 
 
 def _in_units_of(node, data, key) -> Node:
@@ -161,3 +178,74 @@ def chebyshev(node, order, unit_order) -> Chebyshev:
     data[0][0] += math.log10(factor)
 
     return Chebyshev(span("temperature-range", "K"), span("pressure-range", "Pa"), tuple(map(tuple, data)))
+
+
+def blowers_masel(node, order) -> BlowersMasel:
+    """A Blowers-Masel reaction, elementary or three-body."""
+    block = _constant(node, "rate-constant", ("A", "b", "Ea0", "w"))
+    rate = BlowersMasel(_factor(block, order), block.number("b"), _energy(block, "Ea0"), _energy(block, "w"))
+    _check_sign(node, block, rate.A)
+    good = rate.w > 0 and rate.w != rate.E0
+    block.refuse(not good, f"w is {short(block.data['w'])}, wanted a positive energy other than Ea0.")
+    return rate
+
+
+def linear_burke(node, order, species) -> LinearBurke:
+    """A linear Burke reaction. species(name): index of a collider; None if the mixture leaves it out."""
+    entries = node.items("colliders", "a list of colliders, M first", least=1)
+    blocks = [Node(data, f"{node.where}: colliders, entry {n}", node.units) for n, data in enumerate(entries, 1)]
+
+    # M, in whose terms efficiencies are: its own is 1, or its eig0 is known.
+    first, others = blocks[0], blocks[1:]
+    names = [block.text("name", "the collider's name") for block in blocks]
+    first.refuse(names[0] != "M", f"name is {short(names[0])}, wanted M first.")
+    first.need("type", f"one of {', '.join(OF_PRESSURE)}")
+    key = "eig0" if first.has("eig0") else "efficiency"
+    unit = Arrhenius(1.0, 0.0, 0.0)
+    base = _efficiency(first, key) if first.has(key) else unit
+    first.refuse(key == "efficiency" and base != unit, f"{key}: that of M is {{A: 1, b: 0, Ea: 0}}, wanted none.")
+    first.refuse(not base.A > 0, f"{key}: A is {base.A:g}, wanted a positive number.")
+    reference = _of_pressure(first, order, key)
+
+    # The other colliders.
+    colliders: dict[int, BurkeCollider] = {}
+    for block, name in zip(others, names[1:]):
+        block.need(key, "one for each collider, as M has eig0" if key == "eig0" else "one for each collider but M")
+        own = _efficiency(block, key)
+        efficiency = Arrhenius(own.A / base.A, own.b - base.b, own.E - base.E)
+        rate = _of_pressure(block, order, key)
+        least = "a positive number with a rate" if rate else "no negative number"
+        block.refuse(efficiency.A < 0 or rate and not efficiency.A, f"{key}: A is {own.A:g}, wanted {least}.")
+
+        s = species(name)
+        block.refuse(s in colliders, f"species {short(name)} is there more than once.")
+        if s is not None:
+            colliders[s] = BurkeCollider(s, efficiency, rate)
+
+    return LinearBurke(reference, tuple(colliders.values()))
+
+
+def _efficiency(node, key) -> Arrhenius:
+    """An efficiency {A, b, Ea}, without a unit."""
+    block = _in_units_of(node, node.need(key, "{A, b, Ea}"), key)
+    block.only("A", "b", "Ea", "note")
+    return Arrhenius(block.number("A"), block.number("b"), _energy(block, "Ea"))
+
+
+def _of_pressure(node, order, key) -> Plog | Chebyshev | Falloff | None:
+    """The rate of a collider; None if it has none of its own. key: that of its efficiency."""
+    if not node.has("type"):
+        node.only("name", key, "note", "units")
+        return None
+
+    kind = node.choice("type", OF_PRESSURE, f"one of {', '.join(OF_PRESSURE)}")
+    common = ("name", "type", key, "note", "units")
+    if kind == "Chebyshev":
+        node.only(*common, "temperature-range", "pressure-range", "data")
+        return chebyshev(node, order, order)
+    if kind == "falloff":
+        node.only(*common, "low-P-rate-constant", "high-P-rate-constant", "Troe", "negative-A")
+        node.need("Troe", "the numbers of Troe's form, the only falloff of a collider")
+        return blended(node, order)
+    node.only(*common, "rate-constants")
+    return plog(node, order)
