@@ -343,6 +343,15 @@ def test_gri30_is_cantera_s():
     same_as_cantera(mix, ct.Solution("gri30.yaml"), *states(60, 53))
 
 
+@pytest.mark.full
+def test_linear_burke_as_published_is_cantera_s():
+    """Ammonia of Alzueta 2023 with the mixture rule: 42 species, 281 reactions, six of them by it, as loops."""
+    ct = pytest.importorskip("cantera")
+    file, phase = "example_data/ammonia-CO-H2-Alzueta-2023.yaml", "linear-Burke"
+    mix = Mixture.from_yaml(file, phase, equation="ideal", takahashi="off")
+    same_as_cantera(mix, ct.Solution(file, phase), *states(60, 42))
+
+
 def same_as_cantera(mix, gas, T, p, Y):
     out = mix.properties(ALL if mix.options["equation"] == "ideal" else SOME, T=T, p=p, Y=Y)
     W = mix.species.W

@@ -27,6 +27,7 @@ ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
 SHIFTED = dict(equation="srk", translation="peneloux", critical="fill")
 AIR, OXYGEN = "H2:2, O2:1, N2:3.76", "H2:2, O2:1"
+OF_LANES = mechanisms.path(mechanisms.OF_LANES)
 
 
 def mixture(**options):
@@ -372,7 +373,7 @@ def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     if larger:
         mix, (T, p, Y) = of_32_species(tmp_path)
     elif kind == "cv":
-        mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(mechanisms.OF_LANES), "ideal", equation="ideal"), reactor_states(5)
+        mix, (T, p, Y) = Mixture.from_yaml(OF_LANES, "ideal", equation="ideal"), reactor_states(5)
     else:  # argon takes part in nothing
         mix, (T, p, Y) = mixture(**IDEAL), burning(5, X=AIR)
 
@@ -406,7 +407,7 @@ def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
     if size == "32":
         mix, (T, p, Y) = of_32_species(tmp_path)
     else:
-        mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(mechanisms.OF_LANES), "ideal", equation="ideal"), reactor_states(5)
+        mix, (T, p, Y) = Mixture.from_yaml(OF_LANES, "ideal", equation="ideal"), reactor_states(5)
 
     state = {"T": T, **mix.properties("rho tau_slopes", T=T, p=p, Y=Y), "Y": Y}
     state["dt_cv"] = 0.1 * state.pop("tau_slopes")

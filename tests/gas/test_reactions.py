@@ -120,7 +120,7 @@ def test_units_of_a_section(tmp_path):
 
 REFUSED = {
     "unknown type": (PLAIN + "  type: Kooij\n", r"H \+ O2 <=> O \+ OH.*type is 'Kooij', wanted none or one of elem"),
-    "known type": (PLAIN + "  type: two-temperature-plasma\n", "'two-temperature-plasma' is not read by this.*pressure-dep"),
+    "known type": (PLAIN + "  type: two-temperature-plasma\n", "'two-temperature-plasma' is not read by.*pressure"),
     "surface type": (PLAIN + "  type: sticking-Arrhenius\n", "'sticking-Arrhenius' is not read"),
     "near key": (PLAIN + "  duplicat: true\n", "unknown key 'duplicat', did you mean 'duplicate'"),
     "species": (PLAIN.replace("+ OH", "+ XH"), "species 'XH' is not in the phase"),

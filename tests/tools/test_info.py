@@ -97,7 +97,9 @@ def test_ranges_of_reactions(capsys):
 def test_jumps_of_reverse_rates():
     """The jumps of rate_r at T_mid of a species whose entropy jumps by 0.01 R there; forward rates do not jump, but
     those that go with heats of reaction."""
-    mix = Mixture.from_yaml(mechanisms.path((mechanisms.REACTIONS, mechanisms.MIXED)), "ideal", equation="ideal", takahashi="off")
+    mix = Mixture.from_yaml(
+        mechanisms.path((mechanisms.REACTIONS, mechanisms.MIXED)), "ideal", equation="ideal", takahashi="off"
+    )
     species = mix.species
     high = species.nasa_high.copy()
     at = mix.names.index("OH")

@@ -1,6 +1,9 @@
 """Rate coefficients with rows of their own in a table, as tabled.h reads them: a kind, a factor, the kind's numbers.
 
-A kind is an entry of KINDS, a function here that writes its row, and a body in tabled.h that reads it.
+A new kind: its numbers, a class in species/reactions.py; its reader, a function of species/cantera_rates.py with its
+name in cantera_reactions.py; an entry of KINDS and a function here that writes its row; a body in tabled.h that reads
+it, also on dual numbers; its oracle in tests/reference/kinetics.py, an example in tests/mechanisms_for_tests.py. Nothing
+else knows kinds.
 """
 
 from __future__ import annotations
