@@ -2,8 +2,8 @@
 
 A new kind: its numbers, a class in species/reactions.py; its reader, a function of species/cantera_rates.py with its
 name in cantera_reactions.py; an entry of KINDS and a function here that writes its row; a body in tabled.h that reads
-it, also on dual numbers; its oracle in tests/reference/kinetics.py, an example in tests/mechanisms_for_tests.py. Nothing
-else knows kinds.
+that, also on dual numbers; its oracle in tests/reference/kinetics.py, an example in tests/mechanisms_for_tests.py.
+Nothing else knows kinds.
 """
 
 from __future__ import annotations
