@@ -178,7 +178,7 @@ def test_block_call_names_what_cannot_be_made():
     with pytest.raises(ArgumentError, match="without outputs"):
         asked(host, "thermal", {"T": T, "p": p, "Y": Y})
 
-    with pytest.raises(ArgumentError, match="'thermal' does not read 'h': the array would not count. It reads T, p, Y,"):
+    with pytest.raises(ArgumentError, match="'thermal' does not read 'h': the array would not.* It reads T, p, Y,"):
         asked(host, "thermal", {"T": T, "p": p, "Y": Y, "h": out.copy()}, rho=out)
     with pytest.raises(ArgumentError, match="'thermal' does not read 'rho'.* For these arrays: viscous"):
         asked(host, "thermal", {"T": T, "p": p, "Y": Y, "rho": out.copy()}, mu=out)
