@@ -24,6 +24,7 @@ from .registry import registry
 from .resolve import resolve
 from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
 from .species.interactions import refuse_unread_kij
+from .species.names import own_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,6 +171,11 @@ class Mixture:
     def nr(self) -> int:
         """Number of reactions. The first call reads them; MixtureError where there are none, or one cannot be read."""
         return len(self.species.mechanism.reactions)
+
+    def find(self, name: str) -> str | None:
+        """The name in this mixture of a species: itself, in other letters where only one species has it so, or another
+        usual name, as in from_names. None: of no species, or of several."""
+        return own_name(name, self.names)
 
     def rows(self, name: str) -> int:
         """Number of values at each point of a quantity."""

@@ -18,6 +18,7 @@ from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
 from .gas_constant import chosen as chosen_gas_constant
 from .interactions import kij_of_pairs
+from .names import own_name
 from .reactions import Mechanism
 
 if TYPE_CHECKING:  # ruamel.yaml is needed for files only
@@ -233,14 +234,12 @@ class SpeciesData(_Arrays):
         return np.where(known, self.Vc, OMEGA_VC * self.R * self.Tc / self.pc), [note]
 
     def index(self, name: str) -> int:
-        """Index of a species. MixtureError, which lists the species, where there is none of that name."""
-        refuse(
-            name not in self.names,
-            f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.",
-            MixtureError,
-        )
-
-        return self.names.index(name)
+        """Index of a species, which may have other letters or another usual name, as in Mixture.find. MixtureError,
+        which lists the species, where there is none of that name."""
+        own = own_name(name, self.names)
+        if own is None:
+            raise MixtureError(f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.")
+        return self.names.index(own)
 
     def with_fit_range(self, T_low: float, T_high: float) -> SpeciesData:
         """The same data with another range [K] for the fit of binary diffusion (Cantera's is max(T_min) to
@@ -268,7 +267,9 @@ class SpeciesData(_Arrays):
         refuse(
             isinstance(names, (set, frozenset)), f"species {names!r}: a set has no order; wanted a list.", MixtureError
         )
-        pick, called = [self.index(name) for name in names], tuple(shown or names)
+        pick = [self.index(name) for name in names]
+        names = tuple(self.names[s] for s in pick)
+        called = tuple(shown or names)
         Checks(called, "species data").check_names()
 
         arrays = {field.name: locked(field.picked(getattr(self, field.name), pick)) for field in FIELDS}
