@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.backend.base import on_device
 from ...engine.errors import ArgumentError, closest, refuse
 from ...engine.values import real_array
-from ..arrays import call, fractions
+from ..arrays import COLDEST, HOTTEST, call, fractions
 from ..labelled import plain_composition
 
 # What stays constant: its names, and whether T is one of them
@@ -44,6 +44,7 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
 
     # What is held, in the state that came. Where it is NaN, the status says why
     how = dict(backend=backend, precision=precision, depth=4, explained=True)
+    silent = how | dict(depth=None)  # behind a call that has warned of what came
     wanted = [name for name in (*names, "Y") if name not in state]
     start = dict(state)
     if wanted:
@@ -52,26 +53,30 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
     made = ["Y_eq", "status_eq", "steps_eq"]
     made += ["T_eq"] if "T" not in names else []
     made += ["p_eq"] if "p" not in names else []
-    out = call(mixture, made, {name: start[name] for name in (*names, "Y")}, **how)
+    out = call(mixture, made, {name: start[name] for name in (*names, "Y")}, **(silent if set(wanted) - {"Y"} else how))
 
     # The state that follows; given numbers take the shape of the results
     end = {"Y": out["Y_eq"]}
     for name in ("T", "p"):
         end[name] = out[f"{name}_eq"] if f"{name}_eq" in out else (start[name] + 0.0 * out["status_eq"])[...]
-    more = call(mixture, ["X", "rho", "h"], end, **how)
+    more = call(mixture, ["X", "rho", "h"], end, **silent)
 
-    _warn(out["status_eq"])
+    _warn(out["status_eq"], state.get("T"))
     return {**end, **more, "status": out["status_eq"], "steps": out["steps_eq"]}
 
 
-def _warn(status) -> None:
-    """A warning with the first point without an equilibrium, and why."""
+def _warn(status, T) -> None:
+    """A warning with the first point without an equilibrium, and why. T: as it came; None: not given. A point whose T
+    is outside the range of the models has its warning already."""
     if on_device(status):
         if not bool((status > 0.5).any()):
             return
         status = status.get()
 
     shown = np.ma.filled(np.ma.asarray(status), 0.0)
+    if T is not None:
+        given = np.asarray(T.get() if on_device(T) else np.ma.filled(np.ma.asarray(T, float), np.nan))
+        shown = np.where((given < COLDEST) | (given > HOTTEST), 0.0, shown)
     lost = shown > 0.5
     if not lost.any():
         return
