@@ -514,6 +514,14 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
 REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
 
 
+LOST = {  # why a reactor has no end, by status
+    1: "took too many steps (constant react_most)",
+    2: "needed too small steps",
+    4: "left 200 to 6000 K",
+    5: "not a state that reacts (T outside 200 to 6000 K, Y below -1e-8, dt below 0, or not a number)",
+}
+
+
 def reactor(kind, mixture, precision) -> str:
     """How the quantities of a kind of reactor end. Raises ArgumentError for another kind, and for a mixture or a
     precision that no reactor serves."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ...engine.backend.base import on_device
@@ -11,6 +9,7 @@ from ...engine.errors import ArgumentError, closest, refuse
 from ...engine.values import real_array
 from ..arrays import COLDEST, HOTTEST, call, fractions
 from ..labelled import plain_composition
+from ..lost import warn_of_lost
 
 # What stays constant: its names, and whether T is one of them
 HELD = {
@@ -61,39 +60,15 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
         end[name] = out[f"{name}_eq"] if f"{name}_eq" in out else (start[name] + 0.0 * out["status_eq"])[...]
     more = call(mixture, ["X", "rho", "h"], end, **silent)
 
-    _warn(out["status_eq"], state.get("T"))
+    told = (lambda status: _out_of_range(state["T"], status.shape)) if "T" in state else None
+    warn_of_lost("chemical equilibrium", out["status_eq"], WHY, told, stacklevel=4)
     return {**end, **more, "status": out["status_eq"], "steps": out["steps_eq"]}
 
 
-def _warn(status, T) -> None:
-    """A warning with the first point without an equilibrium, and why. T: as it came; None: not given. A point whose T
-    is outside the range of the models has its warning already."""
-    if on_device(status):
-        if not bool((status > 0.5).any()):
-            return
-        status = status.get()
-
-    shown = np.ma.filled(np.ma.asarray(status), 0.0)
-    if T is not None:
-        given = np.asarray(T.get() if on_device(T) else np.ma.filled(np.ma.asarray(T, float), np.nan))
-        shown = np.where((given < COLDEST) | (given > HOTTEST), 0.0, shown)
-    lost = shown > 0.5
-    if not lost.any():
-        return
-
-    reasons = []
-    for value, what in WHY.items():
-        count = int((shown == value).sum())
-        if count:
-            reasons.append(f"{count} {what}")
-
-    where = "the point" if not lost.ndim else f"point [{', '.join(map(str, np.argwhere(lost)[0]))}]"
-    warnings.warn(
-        f"no chemical equilibrium found at {int(lost.sum())} of {lost.size} points, first at {where}: results are NaN "
-        f"there. Why: {', '.join(reasons)}.",
-        RuntimeWarning,
-        stacklevel=4,
-    )
+def _out_of_range(T, shape) -> np.ndarray:
+    """Where T, as it came, is outside the range of the models: `call` has warned of it."""
+    host = np.ma.filled(np.ma.asarray(T.get() if on_device(T) else T, float), np.nan)
+    return np.broadcast_to((host < COLDEST) | (host > HOTTEST), shape)
 
 
 def mixture_of(mixture, fuel, oxidizer, phi, basis: str) -> np.ndarray:
