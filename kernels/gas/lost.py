@@ -13,7 +13,8 @@ def warn_of_lost(what: str, status, why: dict[int, str], known=None, stacklevel:
     """A RuntimeWarning with the number of points whose status is not 0, the first of them, and why, if there are any.
 
     what: was not found. why: {status: reason}. known: function of the statuses, on the host, that is true at points
-    that the caller has warned of already. stacklevel: as of warnings.warn, from here. Points that a mask hides do not count.
+    that the caller has warned of already. stacklevel: as of warnings.warn, from here. Points that a mask hides do not
+    count.
     """
     if on_device(status):
         if not bool((status > 0.5).any()):
