@@ -343,6 +343,18 @@ def test_gri30_is_cantera_s():
     same_as_cantera(mix, ct.Solution("gri30.yaml"), *states(60, 53))
 
 
+@pytest.mark.parametrize("w", ["30 kcal/mol", "4.184e9 J/mol"])
+def test_bond_energies_of_blowers_masel(w, tmp_path):
+    """Files have an arbitrary large one, since it matters little; V - 2w of the textbook's form then cancels."""
+    (tmp_path / "one.yaml").write_text(
+        mechanisms.text(
+            f"- equation: O + H2 <=> H + OH\n  type: Blowers-Masel\n  rate-constant: [5.1e4, 2.67, 6.29 kcal/mol, {w}]\n"
+        )
+    )
+    mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "one.yaml", "ideal", equation="ideal"), states(60)
+    compare(mix, mix.properties("rate_f rate_r", T=T, p=p, Y=Y), oracle(mix, T, p, Y))
+
+
 @pytest.mark.full
 def test_linear_burke_as_published_is_cantera_s():
     """Ammonia of Alzueta 2023 with the mixture rule: 42 species, 281 reactions, six of them by it, as loops."""

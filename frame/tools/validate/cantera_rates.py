@@ -23,7 +23,7 @@ T_RANGE, LN_P_RANGE = (250.0, 3500.0), (np.log(3e3), np.log(4e7))
 NOTHING = 1e-200  # smaller rates count as 0
 OTHER_ROOT = 1e-6  # densities that differ by more are another root
 TOLERANCE = 8192.0  # the largest seen is 3220, of hydrocarbons with enthalpies of 300 R T
-CANCELLED = 1e-2  # of the loss where Cantera's [M] cancels, in units of the tolerance: 80 eps
+CANCELLED = 1e-2  # of the loss where Cantera's [M] or Blowers-Masel's V - 2w cancels, in tolerances: 80 eps
 WHY = (
     f"rates: tolerance {TOLERANCE:g} eps of the (gross) rates: they are exponentials of up to 300, sums of enthalpies "
     "and entropies that cancel; more where [M] is a small part of the concentrations: Cantera takes it as their sum "
@@ -67,6 +67,9 @@ def sizes(mechanism, ns: int, C, rates) -> tuple:
             weights = r.collider.weights(ns)
             with np.errstate(divide="ignore"):
                 of_rates[i] += CANCELLED * (total + np.abs(weights - 1) @ C) / np.abs(weights @ C)
+
+        if isinstance(r.rate, BlowersMasel) and r.rate.E0:
+            of_rates[i] += CANCELLED * r.rate.w / abs(r.rate.E0)
 
         both = (np.abs(rates["rate_f"][i]) + np.abs(rates["rate_r"][i])) * of_rates[i]
         for side in (r.reactants, r.products):

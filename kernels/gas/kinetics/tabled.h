@@ -94,10 +94,10 @@ template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R
 // ---- Blowers-Masel: k = T^b exp(-E/T), where E goes with the heat of the reaction. Blowers & Masel 2000 (original not
 // seen), as Cantera 3.2 has it: E = 0 below dH = -4 E0; E = dH above 4 E0; between
 //   (w + dH/2) (V - 2w + dH)^2/(V^2 - 4 w^2 + dH^2),  V = 2w (w + E0)/(w - E0).
-// All energies over R [K]; dH is that of the ideal gas at T.
+// All energies over R [K]; dH is that of the ideal gas at T. V - 2w cancels where w is large: it is formed from E0.
 template <class R> POINT_FN R blowers_masel_energy(const scalar E0, const scalar w, const R dH) {
-    const scalar V = 2 * w * (w + E0) / (w - E0);
-    const R above = V - 2 * w + dH, between = (w + 0.5 * dH) * (above * above) / (V * V - 4 * w * w + dH * dH);
+    const scalar more = 4 * w * E0 / (w - E0), product = more * (more + 4 * w); // V - 2w; this times V + 2w
+    const R above = more + dH, between = (w + 0.5 * dH) * (above * above) / (product + dH * dH);
     return select(dH <= -4 * E0, R(0.0), select(dH > 4 * E0, dH, between));
 }
 
