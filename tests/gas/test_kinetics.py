@@ -346,11 +346,8 @@ def test_gri30_is_cantera_s():
 @pytest.mark.parametrize("w", ["30 kcal/mol", "4.184e9 J/mol"])
 def test_bond_energies_of_blowers_masel(w, tmp_path):
     """Files have an arbitrary large one, since it matters little; V - 2w of the textbook's form then cancels."""
-    (tmp_path / "one.yaml").write_text(
-        mechanisms.text(
-            f"- equation: O + H2 <=> H + OH\n  type: Blowers-Masel\n  rate-constant: [5.1e4, 2.67, 6.29 kcal/mol, {w}]\n"
-        )
-    )
+    rate = f"type: Blowers-Masel\n  rate-constant: [5.1e4, 2.67, 6.29 kcal/mol, {w}]"
+    (tmp_path / "one.yaml").write_text(mechanisms.text(f"- equation: O + H2 <=> H + OH\n  {rate}\n"))
     mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "one.yaml", "ideal", equation="ideal"), states(60)
     compare(mix, mix.properties("rate_f rate_r", T=T, p=p, Y=Y), oracle(mix, T, p, Y))
 

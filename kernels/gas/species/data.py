@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...engine.errors import MixtureError, refuse
+from ...engine.registry import split
 from .arrays import Checks, checked_arrays, checked_kij, locked
 from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
@@ -109,7 +110,9 @@ class SpeciesData(_Arrays):
     ) -> SpeciesData:
         """Build from arrays of length ns (a scalar holds for all species), with the checks that a file gets.
 
-        arrays: those of the table in fields.py, by name; an absent one has its default there. Give either Tc [K] and
+        names: a list, or a text with blanks between them. arrays: those of the table in fields.py, by name; an absent
+        one has its default there. Numbers by species, {"CH4": 190.6, ...} or with the index of a Series, a DataFrame or
+        a DataArray, go by these names and may have other species too. Give either Tc [K] and
         pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the other two are computed.
         nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials are used, and nasa_low, nasa_high, T_mid
         are None. A species with fewer ranges repeats its last range, with the last temperature again.
@@ -118,7 +121,7 @@ class SpeciesData(_Arrays):
         of_atoms: W follows from compositions, so that a large one is no error of units.
         where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
-        checks = Checks(names, where, chosen_gas_constant(gas_constant))
+        checks = Checks(split(names), where, chosen_gas_constant(gas_constant))
         checks.check_names()
 
         unknown = set(arrays) - set(BY_NAME)
