@@ -190,6 +190,13 @@ BURKE = (
     "    rate-constants:\n    - {{P: 1 atm, A: 1e10, b: 0, Ea: 100}}\n    - {{P: 10 atm, A: 1e11, b: 0, Ea: 100}}\n"
     "  - {{name: H2O, efficiency: {{A: 9, b: 0.1, Ea: 50}}}}\n"
 )
+BURKE_OF = BURKE.partition("    type: pressure")[0]
+BURKE_TROE = BURKE_OF + (
+    "    type: falloff\n    low-P-rate-constant: {{A: 1e16, b: 0, Ea: 9}}\n"
+    "    high-P-rate-constant: {{A: 1e12, b: 0, Ea: 5}}\n"
+    "    Troe: {{A: 0.6, T3: 100, T1: 1000}}\n"
+)
+BURKE_CHEBYSHEV = BURKE_OF + "    type: Chebyshev\n" + CHEBYSHEV.partition("type: Chebyshev\n")[2].replace("  ", "    ")
 FORMS = (
     *("H + O2 <=> HO2", "H + O2 (+M) <=> HO2 (+M)", "H + O2 (+ M) <=> HO2 (+M)", "H (+M) + O2 <=> HO2 (+M)"),
     *("H + O2 (+H2O) <=> HO2 (+H2O)", "H + O2 + M <=> HO2 + M", "H + O2 + H2O <=> HO2 + H2O"),
@@ -201,8 +208,8 @@ FORMS = (
 @pytest.mark.parametrize("equation", FORMS)
 @pytest.mark.parametrize(
     "kind",
-    [ELEMENTARY, PLOG, CHEBYSHEV, BLOWERS_MASEL, BURKE],
-    ids=["elementary", "P-log", "Chebyshev", "Blowers-Masel", "linear-Burke"],
+    [ELEMENTARY, PLOG, CHEBYSHEV, BLOWERS_MASEL, BURKE, BURKE_TROE, BURKE_CHEBYSHEV],
+    ids=["elementary", "P-log", "Chebyshev", "Blowers-Masel", "linear-Burke", "of Troe's", "of Chebyshev's"],
 )
 def test_third_bodies_of_each_kind_are_cantera_s(tmp_path, kind, equation):
     """M is of no effect in a Chebyshev reaction, and refused in a P-log one; what is in (+ ) multiplies nothing."""

@@ -1,5 +1,5 @@
-// Rate coefficients that have rows of their own in a table, which tabled.py makes: a kind, a factor, the kind's numbers.
-// A kind is one body here and one row there. All other files read such coefficients by tabled_rate.
+// Rate coefficients that have rows of their own in a table, which tabled.py makes: a kind, a factor, the kind's
+// numbers. A kind is one body here and one row there. All other files read such coefficients by tabled_rate.
 #pragma once
 #include "gas/kinetics/falloffs.h"
 
@@ -120,8 +120,7 @@ POINT_FN R blowers_masel_rate(const M &m, const scalar *&at, const R T, const R 
 // ---- A function of T and p: P-log, Chebyshev, or Troe's falloff with [M] = p/RT
 
 // b, E of the limit that it is a multiple of; the numbers of a falloff, whose ln(k_low/k_high) has - ln R
-template <class R>
-POINT_FN R falloff_of_p(const scalar *&at, const R T, const R ln_T, const R inv_T, const R ln_p) {
+template <class R> POINT_FN R falloff_of_p(const scalar *&at, const R T, const R ln_T, const R inv_T, const R ln_p) {
     const scalar *const f = at + 2;
     const R base = exp(at[0] * ln_T - at[1] * inv_T);
     at = f + 15;
@@ -144,8 +143,9 @@ template <class M, class R, class State> POINT_FN R rate_of_p(const scalar *&at,
 //   k = sum of k_j(T, p S/(eps_j C)) eps_j C_j/S.
 // Colliders without a rate of their own have M's, at p S/C.
 
-// A row behind its factor: the column of slopes in C; count, and species without an efficiency; counts of colliders with
-// M's rate and with their own; of each of them species, column of its slopes, ln A, b, E; M's rate, their own rates
+// A row behind its factor: the column of slopes in C; count, and species without an efficiency; counts of colliders
+// with M's rate and with their own; of each of them species, column of its slopes, ln A, b, E; M's rate, their own
+// rates
 template <class R> struct BurkeSums {
     const scalar *colliders, *rates;
     int column, likes, owns;
@@ -193,8 +193,8 @@ template <class M, class R, class State> POINT_FN R linear_burke_rate(const scal
     return factor * sum / sums.weighted;
 }
 
-// Slopes of k in C_j, from k and its slope in ln p, k_p: eps_j (k_j - k + k_p)/S - k_p/C. use(column, slope): that in C,
-// then of each collider what it has beyond that. at: behind the kind
+// Slopes of k in C_j, from k and its slope in ln p, k_p: eps_j (k_j - k + k_p)/S - k_p/C. use(column, slope): that in
+// C, then of each collider what it has beyond that. at: behind the kind
 template <class M, class R, class State, class Use>
 POINT_FN void linear_burke_slopes(const scalar *at, const State &s, const R k, const R k_p, const Use &use) {
     const scalar factor = *at;

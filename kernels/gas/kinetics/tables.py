@@ -141,9 +141,10 @@ class ReactionTables:
         exponent_of = self._number_exponents(falloffs)
 
         # Rate coefficients with rows of their own follow the exponents, kind by kind.
-        self.falloffs = [
-            falloff_row(r.rate, r.multiplier, exponent_of[r.number], sums_of[r.number][0]) for r in falloffs
-        ]
+        self.falloffs = []
+        for r in falloffs:
+            rate: Falloff = r.rate  # type: ignore[assignment]
+            self.falloffs.append(falloff_row(rate, r.multiplier, exponent_of[r.number], sums_of[r.number][0]))
         self.tabled = [tabled.row(r, sums_of[r.number], self.ns, species.R) for r in with_rows]
         of_rows = enumerate([*falloffs, *with_rows], len(self.exponents))
         coefficient_of = exponent_of | {r.number: place for place, r in of_rows}

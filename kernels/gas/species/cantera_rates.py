@@ -194,28 +194,23 @@ def linear_burke(node, order, species) -> LinearBurke:
     """A linear Burke reaction. species(name): index of a collider; None if the mixture leaves it out."""
     entries = node.items("colliders", "a list of colliders, M first", least=1)
     blocks = [Node(data, f"{node.where}: colliders, entry {n}", node.units) for n, data in enumerate(entries, 1)]
-
-    # M, in whose terms efficiencies are: its own is 1, or its eig0 is known.
-    first, others = blocks[0], blocks[1:]
     names = [block.text("name", "the collider's name") for block in blocks]
+
+    # M, in whose terms efficiencies are.
+    first = blocks[0]
     first.refuse(names[0] != "M", f"name is {short(names[0])}, wanted M first.")
     first.need("type", f"one of {', '.join(OF_PRESSURE)}")
-    key = "eig0" if first.has("eig0") else "efficiency"
-    unit = Arrhenius(1.0, 0.0, 0.0)
-    base = _efficiency(first, key) if first.has(key) else unit
-    first.refuse(key == "efficiency" and base != unit, f"{key}: that of M is {{A: 1, b: 0, Ea: 0}}, wanted none.")
-    first.refuse(not base.A > 0, f"{key}: A is {base.A:g}, wanted a positive number.")
+    key, base = _base_efficiency(first)
     reference = _of_pressure(first, order, key)
 
     # The other colliders.
     colliders: dict[int, BurkeCollider] = {}
-    for block, name in zip(others, names[1:]):
-        block.need(key, "one for each collider, as M has eig0" if key == "eig0" else "one for each collider but M")
-        own = _efficiency(block, key)
-        efficiency = Arrhenius(own.A / base.A, own.b - base.b, own.E - base.E)
-        rate = _of_pressure(block, order, key)
-        least = "a positive number with a rate" if rate else "no negative number"
-        block.refuse(efficiency.A < 0 or rate and not efficiency.A, f"{key}: A is {own.A:g}, wanted {least}.")
+    for block, name in zip(blocks[1:], names[1:]):
+        efficiency = _relative_efficiency(block, key, base)
+        rate = _of_pressure(block, order, key) if block.has("type") else None
+        if rate is None:
+            block.only("name", key, "note", "units")
+        block.refuse(rate and not efficiency.A, f"{key}: A is 0, wanted a positive number with a rate.")
 
         s = species(name)
         block.refuse(s in colliders, f"species {short(name)} is there more than once.")
@@ -225,6 +220,27 @@ def linear_burke(node, order, species) -> LinearBurke:
     return LinearBurke(reference, tuple(colliders.values()))
 
 
+def _base_efficiency(first) -> tuple[str, Arrhenius]:
+    """(key of the colliders' efficiencies, M's own): its eig0, or 1."""
+    one = Arrhenius(1.0, 0.0, 0.0)
+    if not first.has("eig0"):
+        own = _efficiency(first, "efficiency") if first.has("efficiency") else one
+        first.refuse(own != one, "efficiency: that of M is {A: 1, b: 0, Ea: 0}, wanted none.")
+        return "efficiency", one
+
+    own = _efficiency(first, "eig0")
+    first.refuse(not own.A > 0, f"eig0: A is {own.A:g}, wanted a positive number.")
+    return "eig0", own
+
+
+def _relative_efficiency(block, key, base: Arrhenius) -> Arrhenius:
+    """A collider's efficiency over M's."""
+    block.need(key, "one for each collider, as M has eig0" if key == "eig0" else "one for each collider but M")
+    own = _efficiency(block, key)
+    block.refuse(own.A < 0, f"{key}: A is {own.A:g}, wanted no negative number.")
+    return Arrhenius(own.A / base.A, own.b - base.b, own.E - base.E)
+
+
 def _efficiency(node, key) -> Arrhenius:
     """An efficiency {A, b, Ea}, without a unit."""
     block = _in_units_of(node, node.need(key, "{A, b, Ea}"), key)
@@ -232,12 +248,8 @@ def _efficiency(node, key) -> Arrhenius:
     return Arrhenius(block.number("A"), block.number("b"), _energy(block, "Ea"))
 
 
-def _of_pressure(node, order, key) -> Plog | Chebyshev | Falloff | None:
-    """The rate of a collider; None if it has none of its own. key: that of its efficiency."""
-    if not node.has("type"):
-        node.only("name", key, "note", "units")
-        return None
-
+def _of_pressure(node, order, key) -> Plog | Chebyshev | Falloff:
+    """The rate of a collider. key: that of its efficiency."""
     kind = node.choice("type", OF_PRESSURE, f"one of {', '.join(OF_PRESSURE)}")
     common = ("name", "type", key, "note", "units")
     if kind == "Chebyshev":
