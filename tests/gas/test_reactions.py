@@ -129,7 +129,7 @@ REFUSED = {
     "coefficient": (PLAIN.replace("H + O2", "-1 H + O2"), "got '-1 H' in the equation"),
     "no rate": ("- equation: H + O2 <=> O + OH\n", "rate-constant is missing"),
     "no A": (PLAIN.replace("A: 1e10, ", ""), "rate-constant: A is missing, wanted a number in"),
-    "no Ea": (PLAIN.replace(", Ea: 1000", ""), "rate-constant: Ea is missing, wanted an activation energy"),
+    "no b": (PLAIN.replace("b: 0.5, ", ""), "rate-constant: b is missing, wanted a number in 1"),
     "A below 0": (PLAIN.replace("1e10", "-1e10"), "A is -10000000000.0, wanted `negative-A: true`"),
     "unit of A": (PLAIN.replace("1e10", "1e10 cm/s"), "A: got '1e10 cm/s', wanted a unit of the kind"),
     "unit of Ea": (PLAIN.replace("1000", "10 Pa"), "Ea: unit 'Pa', wanted one such as J/mol, K or eV"),
@@ -238,6 +238,17 @@ def same_rates(tmp_path, reactions, extra="", refused=None):
     )
     np.testing.assert_allclose(q.rate_f[:, 0].astype(float), gas.forward_rates_of_progress * 1e3, rtol=5e-13)
     np.testing.assert_allclose(q.rate_r[:, 0].astype(float), gas.reverse_rates_of_progress * 1e3, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "reaction", [PLAIN.replace(", Ea: 1000", ""), PLAIN.replace("{A: 1e10, b: 0.5, Ea: 1000}", "[1e10, 0.5]"),
+                 PLOG.format("H + O2 <=> O + OH").replace(", Ea: 100", "")], ids=["map", "list", "P-log"],
+)  # fmt: skip
+def test_no_activation_energy_is_0(tmp_path, reaction):
+    """As in Cantera; a note says so."""
+    same_rates(tmp_path, reaction)
+    assert "1 reactions without Ea, which counts as 0: H + O2 <=> O + OH." in read(tmp_path, reaction).notes
+    assert not read(tmp_path, PLAIN).notes
 
 
 BURKE_H2 = BURKE.format("H + O2 (+M) <=> HO2 (+M)")

@@ -45,23 +45,24 @@ def _factor(node, order) -> float:
 
 
 def _arrhenius(node, order) -> Arrhenius:
-    """A, b and Ea of a map. order: number of concentrations in the rate."""
-    return Arrhenius(_factor(node, order), node.number("b"), _energy(node, "Ea"))
+    """A, b and Ea of a map; Ea is 0 if absent. order: number of concentrations in the rate."""
+    E = _energy(node, "Ea") if node.has("Ea") else 0.0
+    return Arrhenius(_factor(node, order), node.number("b"), E)
 
 
 def _rate(node, key, order) -> Arrhenius:
-    """A rate constant {A, b, Ea} or [A, b, Ea]; A >= 0 unless the reaction says `negative-A`."""
-    block = _constant(node, key, ("A", "b", "Ea"))
+    """A rate constant {A, b, Ea} or [A, b, Ea], Ea if there is one; A >= 0 unless the reaction says `negative-A`."""
+    block = _constant(node, key, ("A", "b", "Ea"), least=2)
     rate = _arrhenius(block, order)
     _check_sign(node, block, rate.A)
     return rate
 
 
-def _constant(node, key, names) -> Node:
-    """The numbers of a rate constant, a map or a list of them, as a map."""
+def _constant(node, key, names, least=4) -> Node:
+    """The numbers of a rate constant, a map or a list of them, of which it has so many, as a map."""
     listed = ", ".join(names)
     given = node.need(key, f"a rate constant {{{listed}}} or [{listed}]")
-    wrong = isinstance(given, list) and len(given) != len(names)
+    wrong = isinstance(given, list) and not least <= len(given) <= len(names)
     node.refuse(wrong, f"{key}: got {short(given)}, wanted {', '.join(names[:-1])} and {names[-1]}.")
     data = dict(zip(names, given)) if isinstance(given, list) else given
 
@@ -85,11 +86,23 @@ def _in_units_of(node, data, key) -> Node:
 
 def has_own_units(node) -> bool:
     """Whether a rate constant of a reaction has a key `units`."""
+    return any(isinstance(data, dict) and "units" in data for data in _constants_of(node))
+
+
+def lacks_energy(node) -> bool:
+    """Whether a rate constant of a reaction has no Ea."""
+    for data in _constants_of(node):
+        listed = isinstance(data, list) and len(data) == 2
+        if listed or isinstance(data, dict) and data.get("Ea") is None and "Ea0" not in data:
+            return True
+    return False
+
+
+def _constants_of(node) -> list:
+    """The rate constants of a reaction, those of a P-log list too."""
     entries = node.data.get("rate-constants")
-    if not isinstance(entries, list):
-        entries = []
     constants = [node.data.get(key) for key in CONSTANTS]
-    return any(isinstance(data, dict) and "units" in data for data in (*constants, *entries))
+    return [*constants, *(entries if isinstance(entries, list) else [])]
 
 
 def plain(node, order) -> Arrhenius:

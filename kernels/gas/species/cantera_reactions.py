@@ -32,7 +32,7 @@ PLOG = ("pressure-dependent-Arrhenius", "three-body-pressure-dependent-Arrhenius
 CHEBYSHEV = ("Chebyshev", "three-body-Chebyshev")
 BLENDED = ("falloff", "chemically-activated")
 BLOWERS_MASEL = ("Blowers-Masel", "three-body-Blowers-Masel")
-LINEAR_BURKE = ("linear-Burke",)
+LINEAR_BURKE = ("linear-Burke", "three-body-linear-Burke")
 READ = (*PLAIN, *PLOG, *CHEBYSHEV, *BLENDED, *BLOWERS_MASEL, *LINEAR_BURKE)
 NOT_READ = (  # known to Cantera 3.2; for the message only
     "two-temperature-plasma",
@@ -188,6 +188,9 @@ class _Reader:
 
         if rates.has_own_units(node):
             self._remark("with units within a rate constant, where they are of no effect; wanted beside it", node)
+
+        if rates.lacks_energy(node):
+            self._remark("without Ea, which counts as 0", node)
 
         # The rate: the unit of A depends on the number of concentrations.
         orders = self._orders(node, equation, reactants)
