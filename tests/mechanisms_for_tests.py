@@ -149,10 +149,84 @@ REACTIONS = """
 - equation: 2 H + O2 => 2 OH
   rate-constant: {A: 1.0e+15, b: 0.2, Ea: 41000.0}
 """
+# rate coefficients that go with the heat of a reaction: of a real gas Cantera has another
+HEATS = """
+- equation: O + H2 <=> H + OH
+  type: Blowers-Masel
+  rate-constant: {A: 5.1e+04, b: 2.67, Ea0: 6290.0, w: 110000.0}
+- equation: O2 + H2O => HO2 + OH
+  type: Blowers-Masel
+  rate-constant: [4.0e+13, 0.1, 1.5 kcal/mol, 450 kJ/mol]
+- equation: O + HO2 + M => O2 + OH + M
+  type: Blowers-Masel
+  rate-constant: {A: 3.0e+16, b: -0.4, Ea0: 2000.0, w: 120000.0}
+  efficiencies: {H2O: 5.0}
+- equation: H2O + HO2 => H2 + OH + O2
+  type: Blowers-Masel
+  negative-A: true
+  rate-constant: {A: -2.0e+09, b: 0.5, Ea0: 14000.0, w: 99000.0}
+"""
+# a rule for mixtures: rate coefficients depend on mole fractions, and lanes of a warp do not share a point
+MIXED = """
+- equation: H + H2O (+M) <=> H2 + OH (+M)
+  type: linear-Burke
+  colliders:
+  - name: M
+    type: pressure-dependent-Arrhenius
+    rate-constants:
+    - {P: 0.1 atm, A: 3.3e+13, b: 0.1, Ea: 4450.0}
+    - {P: 1.0 atm, A: 2.2e+14, b: 0.0, Ea: 5300.0}
+    - {P: 30.0 atm, A: 1.1e+15, b: -0.1, Ea: 6100.0}
+  - name: O2
+    efficiency: {A: 0.7, b: 0.11, Ea: -130.0}
+  - name: H2
+    efficiency: {A: 3.1, b: -0.2, Ea: 250.0}
+    type: Chebyshev
+    temperature-range: [300.0, 3000.0]
+    pressure-range: [0.01 atm, 100.0 atm]
+    data: [[12.1, 0.9, -0.1], [1.1, 0.2, 0.01], [0.1, 0.05, -0.02]]
+  - name: h2O
+    efficiency: {A: 11.0, b: 0.0, Ea: 0.0}
+    type: falloff
+    low-P-rate-constant: {A: 3.0e+18, b: -0.8, Ea: 1700.0}
+    high-P-rate-constant: {A: 8.0e+13, b: -0.3, Ea: 0.0}
+    Troe: {A: 0.71, T3: 104.0, T1: 1700.0, T2: 5000.0}
+- equation: O + H2O (+M) => 2 OH (+M)
+  type: linear-Burke
+  units: {activation-energy: K}
+  colliders:
+  - name: M
+    type: falloff
+    low-P-rate-constant: {A: 2.0e+17, b: -0.5, Ea: 900.0}
+    high-P-rate-constant: {A: 6.0e+13, b: 0.1, Ea: 300.0}
+    Troe: {A: 0.6, T3: 200.0, T1: 1500.0}
+    eig0: {A: 1.1e+14, b: 0.2, Ea: -500.0}
+  - name: H2
+    eig0: {A: 2.1e+14, b: 0.1, Ea: -700.0}
+  - name: H
+    eig0: {A: 0.0, b: 0.0, Ea: 0.0}
+- equation: 1.5 H2 + HO2 (+M) => H + H2O + OH (+M)
+  type: linear-Burke
+  colliders:
+  - name: M
+    type: Chebyshev
+    temperature-range: [250.0, 3000.0]
+    pressure-range: [0.1 bar, 90.0 bar]
+    data: [[11.5, 0.3], [1.2, 0.05]]
+"""
+
+KINDS = (REACTIONS, HEATS, MIXED)
+OF_LANES = (REACTIONS, HEATS)
+CANTERAS = {"ideal": KINDS, "real": (REACTIONS, MIXED)}
 
 
-def text(reactions=REACTIONS, species=SPECIES, extra=""):
-    """The file: phases `ideal` and `real`, each with the lines `extra`, and the reactions."""
+def joined(parts):
+    return "".join(part.lstrip() for part in parts)
+
+
+def text(reactions=None, species=SPECIES, extra=""):
+    """The file: phases `ideal` and `real`, each with the lines `extra`, and the reactions; None: every kind."""
+    reactions = joined(KINDS) if reactions is None else reactions
     phases = "".join(
         PHASE.format(name=name, thermo=thermo, species=species).rstrip() + extra
         for name, thermo in (("ideal", "ideal-gas"), ("real", "Peng-Robinson"))
@@ -163,8 +237,8 @@ def text(reactions=REACTIONS, species=SPECIES, extra=""):
 
 
 @lru_cache(None)
-def path():
-    """A file with every kind of reaction."""
+def path(parts=KINDS):
+    """A file with every kind of reaction, or some of them."""
     out = Path(mkdtemp()) / "every_kind.yaml"
-    out.write_text(text(extra=MULTIPLIERS))
+    out.write_text(text(joined(parts), extra=MULTIPLIERS))
     return out

@@ -85,6 +85,7 @@ def with_copies(data, names):
     """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a
     tracer."""
     check_names(names)
+    names = [data.names[data.index(name)] for name in names]
     if len(set(names)) == len(names):
         return data.subset(names)
 

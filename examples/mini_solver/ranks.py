@@ -65,10 +65,20 @@ def share(n: int, parts: int, which: int) -> tuple[int, int]:
     return which * small + min(which, more), small + (which < more)
 
 
+def check_communicator(comm) -> None:
+    """CaseError for what is no communicator of mpi4py that the ranks of a run have in common."""
+    said = f"comm = {comm!r}; wanted None, or a communicator of mpi4py."
+    wanted(all(hasattr(comm, name) for name in ("Allreduce", "Is_inter", "py2f")), said)
+    wanted(bool(comm), "comm is the null communicator: this rank takes no part, and makes no flow.")
+    wanted(not comm.Is_inter(), "comm is an intercommunicator; wanted that of the ranks which compute this flow.")
+
+
 class Ranks:
     """Where this rank is: grid, place, first cell and cells of its block, neighbours. comm: None in a serial run."""
 
     def __init__(self, case, comm=None):
+        if comm is not None:
+            check_communicator(comm)
         self.comm = comm
         self.rank, self.size = (comm.rank, comm.size) if comm is not None else (0, 1)
         self.grid = choose_grid(self.size, case.cells, case.dimensions, tuple(case.parallel["ranks"]))

@@ -30,10 +30,9 @@ def composition(table_X, table_Y, mixture, place) -> np.ndarray:
         wanted(mixture.ns == 1, f"{where}: X or Y is missing for the {mixture.ns} species {names}.")
         return np.ones((1, *shape))
 
+    table = named_as_in(mixture, table, where)
     out, rest = np.zeros((mixture.ns, *shape)), [name for name, text in table.items() if text == "rest"]
     for name, text in table.items():
-        said = f"{where}: species '{name}' is not in the mixture, which has {names}{closest(name, mixture.names, 1)}."
-        wanted(name in mixture.names, said)
         fits = isinstance(text, (str, int, float)) and not isinstance(text, bool)
         wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
 
@@ -54,6 +53,21 @@ def composition(table_X, table_Y, mixture, place) -> np.ndarray:
     if table_X:
         W = mixture.species.W.reshape(-1, *(1,) * len(shape))
         out = out * W / (out * W).sum(0)
+
+    return out
+
+
+def named_as_in(mixture, table, where) -> dict:
+    """The table with the mixture's names of its species. Raises CaseError for a species that is not in the mixture, or
+    comes twice."""
+    out: dict = {}
+    for name, text in table.items():
+        own = mixture.find(name)
+        names = ", ".join(mixture.names)
+        said = f"{where}: species '{name}' is not in the mixture, which has {names}{closest(name, mixture.names, 1)}."
+        wanted(own is not None, said)
+        wanted(own not in out, f"{where}: species '{own}' is given more than once.")
+        out[own] = text
 
     return out
 
@@ -294,7 +308,7 @@ class Side:
         if moves(part.get("h")):
             lines.append(formulas.value("h_in", 0, formula(part["h"], "h")))
 
-        table = part.get("X") or part.get("Y") or {}
+        table = named_as_in(self.mixture, part.get("X") or part.get("Y") or {}, where)
         if any(map(moves, table.values())):
             rows = [table.get(name, 0.0) for name in self.mixture.names]
             rest = rows.index("rest") if "rest" in rows else None

@@ -22,7 +22,7 @@ from ..errors import ArgumentError, StateError, refuse
 from ..overlap import refuse_overlaps
 from ..stripe import without_ones
 from .copies import StripeCopies
-from .launchers import Launcher, Launchers, check_launchable, variants
+from .launchers import Launcher, Launchers, check_launchable, known_inputs, variants
 from .memory import Bound
 from .pieces import PieceLoop
 from .staleness import no_inputs
@@ -78,10 +78,12 @@ class BlockCalls:
     def bind(self, request: Request) -> Bound | None:
         """The call as a Bound; None if it selects no points.
 
-        Errors: ArgumentError for different shapes of points, an input that comes twice, an unknown name, an output that
-        cannot be computed or that shares memory with another field (overlap.py); StateError for a missing input.
+        Errors: ArgumentError for different shapes of points, an input that comes twice or that nothing reads, an
+        unknown name, an output that cannot be computed or that shares memory with another field (overlap.py);
+        StateError for a missing input.
         """
         self._check_request(request)
+        self._refuse_surplus(request)
         if not request.points:  # a rank without points of this block still takes part
             check_launchable(kernels.registry.name_of(request.name))
             return None
@@ -109,6 +111,29 @@ class BlockCalls:
             bool(twice),
             f"a block call of '{request.name}' gets '{', '.join(twice)}' twice: which of the arrays counts?",
         )
+
+    def _refuse_surplus(self, request: Request) -> None:
+        """Raises ArgumentError for an input of which the collection or kernel knows nothing: it would not count."""
+        name = kernels.registry.name_of(request.name)
+        check_launchable(name)
+        reads, made = known_inputs(name), {output for output, _ in request.outputs}
+
+        for each, _ in request.inputs:
+            view = self._state.views[each]
+            if {view.name, *(part.name for part in view.parts)}.isdisjoint({*reads, *made}):
+                raise ArgumentError(
+                    f"'{request.name}' does not read '{each}': the array would not count. It reads {', '.join(reads)}."
+                    f"{self._readers_of(each, request, made)}"
+                )
+
+    def _readers_of(self, surplus: str, request: Request, made: set[str]) -> str:
+        """A sentence on collections that read a field and make the outputs of the call; "" if there are none."""
+        brought = self._state.views.names(request.inputs)
+        found = []
+        for collection in kernels.registry.collections.values():
+            if surplus in collection.given and brought.issuperset(collection.given) and made <= {*collection.outputs}:
+                found.append(collection.name)
+        return f" For these arrays: {', '.join(found)}." if found else ""
 
     def _bind(self, request: Request):
         """(run(), arrays of the host that it uses)"""

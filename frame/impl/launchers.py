@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -139,6 +140,17 @@ def variants(name: str, asked: bool = False) -> list[tuple[str, ...]]:
     """The values that `more` of Launchers.find may take: nothing, then each group of optional inputs."""
     collection = kernels.registry.collections.get(kernels.registry.name_of(name))
     return [(), *_optional(collection, asked)]
+
+
+def known_inputs(name: str) -> tuple[str, ...]:
+    """The inputs of a collection or kernel, optional ones included."""
+    collection = kernels.registry.collections.get(name)
+    if collection is None:
+        kernel = kernels.registry.kernels[name]
+        reads = [*kernel.reads, *(read.rstrip("?") for read in kernel.order)]
+    else:
+        reads = [*collection.given, *itertools.chain(*_optional(collection, True))]
+    return tuple(dict.fromkeys(reads))
 
 
 def check_launchable(name: str) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.gas.equations.constants import alpha_kinks
-from kernels.gas.species.reactions import Chebyshev, Plog
+from kernels.gas.species.reactions import Chebyshev, LinearBurke, Plog
 
 from ..errors import MixtureError
 
@@ -62,9 +62,10 @@ def reaction_checks(species) -> list[str]:
     # Ranges.
     equations_by_range: dict[str, list[str]] = {}
     for reaction in reactions:
-        text = _range_of(reaction.rate)
-        if text:
-            equations_by_range.setdefault(text, []).append(reaction.equation)
+        rates = reaction.rate.rates if isinstance(reaction.rate, LinearBurke) else [reaction.rate]
+        for text in dict.fromkeys(map(_range_of, rates)):
+            if text:
+                equations_by_range.setdefault(text, []).append(reaction.equation)
 
     out = [f"{text}: {_some(equations)}" for text, equations in equations_by_range.items()]
 

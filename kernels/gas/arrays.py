@@ -16,6 +16,7 @@ from .plan import dtype_of
 from .registry import registry
 from .resolve import resolve, unserved
 from .species import NoSpecies
+from .species.names import own_name
 
 WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
 ROUNDED = 1e-3  # mass fractions of files and of float32 sum to 1 within this; a forgotten species is further off
@@ -24,23 +25,12 @@ AMOUNT = re.compile(r"([:=]\s*[^\s:=,;]+)\s+(?=[^\s,;])")  # an amount with a bl
 COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
 
 
-def _own_name(key, species) -> str | None:
-    """The name in this mixture of the species that `key` names; None where it names none, or several."""
-    if key in species:
-        return key
-
-    from .species.brought import meant  # reads a file: for names that are not the mixture's
-
-    others = meant(key)
-    return others[0] if len(others) == 1 and others[0] in species else None
-
-
 def fractions(name: str, given, species):
     """Fractions (ns, ...) of a composition X or Y that is written by name; anything else as it came.
 
     given: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a list of names for equal parts. Species that are not named have
-    0; the amounts are divided by their sum. A species may have another usual name, as for Mixture.from_names. Raises
-    ArgumentError, which names the species.
+    0; the amounts are divided by their sum. A species may have other letters, or another usual name as for
+    Mixture.from_names. Raises ArgumentError, which names the species.
     """
     listed = isinstance(given, (list, tuple)) and given and all(isinstance(one, str) for one in given)
     if name not in ("X", "Y") or not (listed or isinstance(given, (str, dict))):
@@ -54,7 +44,7 @@ def fractions(name: str, given, species):
 
     amounts: dict = {}
     for key, value in pairs:
-        own = _own_name(key, species)
+        own = own_name(key, species)
         refuse(own is None, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
         refuse(own in amounts, f"'{name}': species {own!r} is given more than once.")
         amounts[own] = _amount(name, key, value, wanted)
@@ -522,6 +512,14 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
 
 
 REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
+
+
+LOST = {  # why a reactor has no end, by status
+    1: "took too many steps (constant react_most)",
+    2: "needed too small steps",
+    4: "left 200 to 6000 K",
+    5: "not a state that reacts (T outside 200 to 6000 K, Y below -1e-8, dt below 0, or not a number)",
+}
 
 
 def reactor(kind, mixture, precision) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.values import refuse_unit
 from .registry import registry
+from .species.names import own_name
 
 SPECIES = "species"  # dimension of xarray
 UNITS = {"status": "1", "steps": "1", "ignition_delay": "s"}  # of results that are no quantities
@@ -50,15 +51,18 @@ def unit_of(name: str) -> str:
 def _by_name(mixture, name: str, labels, where: str) -> list[int]:
     """Rows of the species with these names. where: what has the names, for messages. Raises ArgumentError for a name
     that is unknown, or comes twice."""
-    names = [str(label) for label in labels]
-    for one in names:
+    found: list[int] = []
+    for label in labels:
+        own = own_name(str(label), mixture.names)
         refuse(
-            one not in mixture.names,
-            f"'{name}': no species {one!r} in this mixture{closest(one, mixture.names)}; wanted its species' names in "
-            f"{where}.",
+            own is None,
+            f"'{name}': no species {str(label)!r} in this mixture{closest(str(label), mixture.names)}; wanted its "
+            f"species' names in {where}.",
         )
-        refuse(names.count(one) > 1, f"'{name}': species {one!r} comes twice.")
-    return [mixture.names.index(one) for one in names]
+        row = mixture.names.index(own)
+        refuse(row in found, f"'{name}': species {own!r} comes twice.")
+        found.append(row)
+    return found
 
 
 def plain_composition(mixture, X):

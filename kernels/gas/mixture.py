@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.registry import split
-from .arrays import call, call_kernel, has_composition, react
+from .arrays import LOST, call, call_kernel, has_composition, react
 from .declare import option
 from .equilibria import calls
 from .labelled import labels_of
+from .lost import warn_of_lost
 from .model_constants import Constant, ModelConstants
 from .one_state import properties_of_one
 from .phases import saturation
@@ -24,6 +25,7 @@ from .registry import registry
 from .resolve import resolve
 from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
 from .species.interactions import refuse_unread_kij
+from .species.names import own_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,6 +172,11 @@ class Mixture:
     def nr(self) -> int:
         """Number of reactions. The first call reads them; MixtureError where there are none, or one cannot be read."""
         return len(self.species.mechanism.reactions)
+
+    def find(self, name: str) -> str | None:
+        """The name in this mixture of a species: itself, in other letters where only one species has it so, or another
+        usual name, as in from_names. None: of no species, or of several."""
+        return own_name(name, self.names)
 
     def rows(self, name: str) -> int:
         """Number of values at each point of a quantity."""
@@ -422,20 +429,25 @@ class Mixture:
         (1e-12, of Y), react_most (10000 steps).
         Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
         point: 0 done; 1 too many steps; 2 step too small; 4 T left 200 to 6000 K; 5 input out of range (T outside 200
-        to 6000 K, Y below -1e-8, not a number). Where it is not 0, T, p and Y are NaN. Method: Rodas4 (Hairer & Wanner
-        1996; original not seen), analytic Jacobian, LU without pivoting: sparse for large mechanisms, by their
-        reactions. Errors: as properties, also where there are no reactions.
+        to 6000 K, Y below -1e-8, dt below 0, not a number). Where it is not 0, T, p and Y are NaN, with a
+        RuntimeWarning. Method: Rodas4 (Hairer & Wanner 1996; original not seen), analytic Jacobian, LU without
+        pivoting: sparse for large mechanisms, by their reactions. Errors: as properties, also where there are no
+        reactions.
         """
         refuse(dt is None, "dt, the time over which the points react [s], is missing.")
         refuse((X is None) == (Y is None), "the composition: give one of X and Y.")
-        labels = labels_of(self, dict(T=T, p=p, X=X, Y=Y, dt=dt))
+        state: dict[str, Any] = dict(T=T, p=p, X=X, Y=Y, dt=dt)
+        labels = labels_of(self, state)
         if labels:
-            plain = labels.plain(dict(T=T, p=p, X=X, Y=Y, dt=dt))
-            return labels.dressed(self.react(**plain, kind=kind, last=last, backend=backend, precision=precision))
+            state = labels.plain(state)
 
         if Y is None:
-            Y = call(self, ["Y"], {"X": X}, backend, precision)["Y"]
-        return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
+            state["Y"] = call(self, ["Y"], {"X": state["X"]}, backend, precision)["Y"]
+        start = {name: state[name] for name in "TpY"}
+        out = react(self, start, state["dt"], kind, last, backend, precision)
+
+        warn_of_lost("end of the reactions", out["status"], LOST)
+        return labels.dressed(out) if labels else out
 
     def ignition_delay(
         self,

@@ -9,6 +9,7 @@ from ..engine.registry import Registry, declared
 from ..engine.values import real_array
 from . import other_names
 from .records import Collection, Exclusion, Fallback, Option, PointKernel, Preset, Provider, Quantity, SpeciesNumber
+from .species.names import own_name
 
 RESERVED = ("NS", "NR", "PANEL")  # of the struct in which bodies find constants
 LISTED = "; `python -m frame names` lists all"
@@ -246,10 +247,13 @@ class GasRegistry:
         """Positive numbers (ns,) from `given`: one number for all species, ns numbers, or {species name: number} with
         the default for the others. key: name of the declared number. Raises ArgumentError."""
         if isinstance(given, dict):
-            unknown = [name for name in given if name not in names]
-            if unknown:
-                raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture{closest(unknown[0], names)}.")
-            given = [given.get(name, self.species_numbers[key].default) for name in names]
+            by_name = {}
+            for name, number in given.items():
+                own = own_name(name, names)
+                refuse(own is None, f"{key}: no species {name!r} in this mixture{closest(name, names)}.")
+                refuse(own in by_name, f"{key}: species {own!r} is given more than once.")
+                by_name[own] = number
+            given = [by_name.get(name, self.species_numbers[key].default) for name in names]
 
         numbers = real_array(key, given)
         try:

@@ -209,7 +209,7 @@ def four():
 def test_rates_with_cold_ranges_compile():
     """Potentials below the polynomials: their sums cost registers only where polynomials begin above the coldest
     temperature of rates, 200 K."""
-    mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal", cold_cp="fitted")
+    mix = Mixture.from_yaml(mechanisms.path(mechanisms.OF_LANES), "ideal", equation="ideal", cold_cp="fitted")
     warm = dataclasses.replace(mix.species, T_min=np.full(mix.ns, 300.0))
     c, spills = registry.collections[RATES[0]], {}
     for name, mixture in (("200 K", mix), ("300 K", Mixture(warm, equation="ideal", cold_cp="fitted"))):

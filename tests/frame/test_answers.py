@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from hosts import BUILD, ROOT, compiled, library, run
+from hosts import BUILD, ROOT, compiled, library, need, run
 
 import kernels
 from frame.frame import Frame
@@ -96,6 +96,59 @@ def test_a_c_host(tmp_path):
         "unknown: 3",
         f"after a failure {NR}",
     ]
+
+
+KINDS = {  # option of the host's files that changes kinds which are named: (what the module wants, kind of integers)
+    "-finteger-4-integer-8": (("-fdefault-integer-8",), 8),
+    "-freal-8-real-4": ((), 4),
+    "-freal-4-real-8": ((), 4),
+}
+THERMAL = """program p
+  use frame_interface
+  integer :: value
+  real(8), target :: T(2, 2), p1(2, 2), Y(2, 2, 1), rho(2, 2)
+  T = 300
+  p1 = 1e5
+  Y = 1
+  rho = 0
+  call frame_initialize(-1, 16, 1, 1, 0)
+  call frame_loadmixture('{mixture}', '')
+  call frame_block('thermal', [frame_in('T', T), frame_in('p', p1), frame_in('Y', Y), frame_out('rho', rho)])
+  call frame_getnumber('ns', value)
+  print '(i0,1x,i0,1x,f5.3)', kind(value), value, rho(2, 2)
+  call frame_finalize()
+end program
+"""
+
+
+@pytest.mark.parametrize("option", KINDS)
+def test_options_that_change_kinds_are_for_the_host_s_other_files(option, tmp_path):
+    """The module by itself without the option. With the option its first error says so, where kinds of C change."""
+    own, kind = KINDS[option]
+    library()
+    compiler = need("gfortran")
+    mixture = ROOT / "examples/mixtures/n2.yaml"
+    rho = kernels.Mixture.from_yaml(mixture).properties("rho", T=300.0, p=1e5)["rho"]
+    (tmp_path / "p.f90").write_text(THERMAL.format(mixture=mixture))
+    line = ["-ffree-line-length-none"]
+
+    wrong = subprocess.run(
+        [compiler, option, *line, "-c", BUILD / "frame_interface.f90"], cwd=tmp_path, capture_output=True, text=True
+    )
+    if option == "-freal-4-real-8":
+        assert wrong.returncode == 0, wrong.stderr
+    else:
+        first = wrong.stderr.partition("Error")[0]
+        assert wrong.returncode != 0 and f"without_{option[1:].replace('-', '_')}" in first, wrong.stderr
+
+    subprocess.run([compiler, *own, *line, "-c", BUILD / "frame_interface.f90"], check=True, cwd=tmp_path)
+    link = [f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"]
+    command = [compiler, option, *line, "p.f90", "frame_interface.o", "-o", "p", *link]
+    subprocess.run(command, check=True, cwd=tmp_path)
+
+    done = run(tmp_path / "p")
+
+    assert done.stdout.split() == [str(kind), "1", f"{rho:.3f}"], done.stdout + done.stderr
 
 
 def test_eight_byte_integers(tmp_path):

@@ -178,6 +178,13 @@ def test_block_call_names_what_cannot_be_made():
     with pytest.raises(ArgumentError, match="without outputs"):
         asked(host, "thermal", {"T": T, "p": p, "Y": Y})
 
+    with pytest.raises(ArgumentError, match="'thermal' does not read 'h': the array would not.* It reads T, p, Y,"):
+        asked(host, "thermal", {"T": T, "p": p, "Y": Y, "h": out.copy()}, rho=out)
+    with pytest.raises(ArgumentError, match="'thermal' does not read 'rho'.* For these arrays: viscous"):
+        asked(host, "thermal", {"T": T, "p": p, "Y": Y, "rho": out.copy()}, mu=out)
+    with pytest.raises(ArgumentError, match="'molar_mass' does not read 'T'"):
+        asked(host, "molar_mass", {"Y": Y, "T": T}, W=out)
+
     twice = [whole(n, a, n == "rho") for n, a in (("T", T), ("p", p), ("Y", Y), ("p", p), ("rho", out))]
 
     with pytest.raises(ArgumentError, match="gets 'p' twice"):
@@ -187,6 +194,17 @@ def test_block_call_names_what_cannot_be_made():
 
     with pytest.raises(StateError, match="before a mixture: call frame_loadmixture"):
         asked(Host(nq=1, mixture=None), "thermal", {"T": T}, rho_Y=out)
+
+
+def test_inputs_that_some_outputs_need_do_no_harm():
+    """All inputs of the collection, its optional ones too; and what is written in place."""
+    host = Host(ns=10, nq=1, mixture="ch4_o2")
+    T, p, Y, out = field(300), field(1e7), of_species(0.1), field(-1)
+    velocity = {"u": field(1), "v": field(2), "w": field(3)}
+
+    asked(host, "thermal", {"T": T, "p": p, "Y": Y, **velocity}, W=out)
+
+    assert (out > 0).all()
 
 
 @pytest.mark.parametrize("name, given", [("thermal", "T p"), ("T_from_e_rho", "e rho"), ("viscous", "T p rho")])

@@ -204,6 +204,35 @@ def test_a_rank_outside_of_the_communicator_has_a_status(mpi, ranks, tmp_path):
     assert ranks == 1 or "rank 0 setcomm 0" in done.stdout
 
 
+ALL = ["setcomm", "initialize", "block", "report", "finalize"]
+GROUPS = {  # as groups.f90 has them: the calls of each rank, all of status 0, and a rank that makes none
+    "apart": (ALL, None),
+    "bridge": (ALL, None),
+    "grid": (ALL, None),
+    "flow": (ALL, 2),
+    "again": (["setcomm", "initialize", "block", "group", "block", "self", "block", "report", "finalize"], None),
+}
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("mode", GROUPS)
+@pytest.mark.quick(mode="bridge", mpi=[OPENMPI])
+def test_ranks_in_groups(mode, mpi):
+    """Flow and particles have a communicator each, or particles know nothing of the layer; their rank has no points.
+    An intercommunicator is refused on all ranks, which go on."""
+    done = run(compiled("groups.f90", mpi=mpi), ranks=3, mpi=mpi, GROUPS=mode, MIXTURE=str(N2))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    calls, absent = GROUPS[mode]
+    for rank in range(3):
+        lines = re.findall(rf"(?m)^rank {rank} (\w+) (\d+) (.*)$", done.stdout)
+        bridge = [line for line in lines if line[0] == "bridge"]
+        assert [line[:2] for line in lines if line not in bridge] == [(call, "0") for call in calls if rank != absent]
+        assert len(bridge) == (mode == "bridge")
+        for _, status, message in bridge:
+            assert status == "3" and re.search(r"fcomm = -?\d+ is an intercommunicator\. Wanted an integer", message)
+
+
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
 @pytest.mark.quick(mpi=[OPENMPI])
 def test_the_null_communicator_where_others_count_on_a_rank(mpi, tmp_path):

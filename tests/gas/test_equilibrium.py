@@ -298,3 +298,13 @@ def test_mixture_of(basis):
     for text, *parts in (("needs no oxygen", "N2", "O2"), ("no oxygen to give", "CH4", "N2"), ("'fuel'", "CH5", "O2")):
         with pytest.raises(ArgumentError, match=text):
             mix.mixture_of(*parts)
+
+
+@pytest.mark.parametrize("held", ["TP", "HP", "TV"])
+def test_a_temperature_out_of_range_is_said_once(held):
+    mix = mixture(**IDEAL)
+    with pytest.warns(RuntimeWarning, match=r"T = -5 K at point \[0\] is outside 20 to 6000 K") as warned:
+        out = mix.equilibrate(held, T=np.array([-5.0, 2000.0]), p=1e5, X="H2:1, O2:1")
+
+    assert len(warned) == 1 and warned[0].filename == __file__
+    assert np.isnan(out["Y"][:, 0]).all() and np.isfinite(out["Y"][:, 1]).all()

@@ -8,7 +8,7 @@ import pytest
 from mixtures_for_tests import ROOT
 from ruamel.yaml import YAML
 
-from kernels import ArgumentError, Mixture
+from kernels import ArgumentError, Mixture, MixtureError
 from kernels.gas.species import critical
 from kernels.gas.species.brought import FILE, known, meant
 from kernels.gas.species.fields import FIELDS
@@ -119,6 +119,33 @@ def test_usual_names():
     by_other_names = {"argon": 1, "dodecane": 2, "methane": 3}
     values = [mix.properties("rho", T=300.0, p=1e5, X=amounts, backend="cpu")["rho"] for amounts in (X, by_other_names)]
     assert values[0] == values[1]
+
+
+TWINS = (
+    "phases:\n- {name: gas, thermo: ideal-gas, species: [{ch4_o2.yaml/species: [CH4, O2]}, {s: all}], kinetics: bulk}\n"
+    "s:\n- {name: Foo, composition: {C: 6, H: 6}, thermo: &t {model: NASA7, temperature-ranges: [200, 3000], "
+    "data: [[2.5, 0, 0, 0, 0, 0, 0]]}}\n- {name: FOO, composition: {C: 6, H: 4}, thermo: *t}\n"
+    "- {name: Bar, composition: {C: 6, H: 2}, thermo: *t}\nreactions: []\n")  # fmt: skip
+
+
+def test_a_name_in_other_letters_means_the_only_species(tmp_path):
+    """Everywhere that a species is named, also for species that the package does not have; not for one of two."""
+    file = tmp_path / "twins.yaml"
+    file.write_text(TWINS.replace("ch4_o2.yaml", str(MIXTURES / "ch4_o2.yaml")))
+    mix = Mixture.from_yaml(file, equation="ideal", takahashi="off", without=["ch4"])
+
+    assert mix.names == ("O2", "Foo", "FOO", "Bar")
+    assert [mix.find(name) for name in ("o2", "oxygen", "Foo", "FOO", "foo", "bAR", "Xe", "")] == [
+        *("O2", "O2", "Foo", "FOO", None, "Bar", None, None)
+    ]
+    assert mix.properties("X", X={"o2": 1, "bar": 3})["X"].tolist() == [0.25, 0, 0, 0.75]
+    assert mix.species.index("BAR") == 3 and mix.species.subset(["bar", "o2"]).names == ("Bar", "O2")
+    with pytest.raises(ArgumentError, match="no species 'foo' in this mixture"):
+        mix.properties("X", X={"foo": 1})
+    with pytest.raises(ArgumentError, match="species 'O2' is given more than once"):
+        mix.properties("X", X="o2:1, oxygen:1")
+    with pytest.raises(MixtureError, match="no species 'foo' to leave out or choose"):
+        Mixture.from_yaml(file, equation="ideal", without=["foo"])
 
 
 def test_the_names_of_substances_lead_to_their_species():

@@ -1,5 +1,6 @@
 """Forms of a mixture file: units, elements, encodings, phases, what is left out. Values against Cantera itself."""
 
+import contextlib
 import copy
 
 import numpy as np
@@ -204,6 +205,37 @@ def test_encodings_and_directives(case, tmp_path):
     """Cantera reads each; the data are those of the plain file."""
     got, _ = read(tmp_path, ENCODED[case])
     assert got.names == ("CO2", "N2") and np.array_equal(got.kij, read(tmp_path, BASE, name="plain.yaml")[0].kij)
+
+
+DOCUMENTS = {  # a file around BASE, and whether it has more than one document
+    "mark in front": ("# a comment\n---\n{}", False),
+    "mark of the end": ("{}...\n# done\n", False),
+    "empty second": ("{}---\n\n# nothing\n", False),
+    "second": ("{0}---\n{1}", True),
+    "second is no YAML": ("---\n{}...\n%YAML 1.1\n---\na: [\n", True),
+    "second is a word": ("{}--- word\n", True),
+}
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+@pytest.mark.parametrize("case", DOCUMENTS)
+def test_the_first_document_is_read(case, tmp_path):
+    """As by Cantera; that there are more is told."""
+    form, has_more = DOCUMENTS[case]
+    text = form.format(BASE, BASE.replace("CO2", "CH4"))
+    told = pytest.warns(UserWarning, match="mix.yaml: has several YAML documents; the first is read, as by Cantera")
+
+    with told if has_more else contextlib.nullcontext():
+        got, _ = read(tmp_path, text)
+
+    assert got.names == ("CO2", "N2") and np.array_equal(got.kij, read(tmp_path, BASE, name="plain.yaml")[0].kij)
+    assert ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None).species_names == ["CO2", "N2"]
+
+
+def test_a_document_that_is_empty_in_front(tmp_path):
+    """Neither does Cantera read the one behind it."""
+    with pytest.raises(MixtureError, match="got nothing, wanted a map"), pytest.warns(UserWarning, match="several"):
+        read(tmp_path, "---\n---\n" + BASE)
 
 
 def test_phases_without_a_name_or_with_a_number(tmp_path):

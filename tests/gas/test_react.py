@@ -27,6 +27,7 @@ ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
 SHIFTED = dict(equation="srk", translation="peneloux", critical="fill")
 AIR, OXYGEN = "H2:2, O2:1, N2:3.76", "H2:2, O2:1"
+OF_LANES = mechanisms.path(mechanisms.OF_LANES)
 
 
 def mixture(**options):
@@ -372,7 +373,7 @@ def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     if larger:
         mix, (T, p, Y) = of_32_species(tmp_path)
     elif kind == "cv":
-        mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
+        mix, (T, p, Y) = Mixture.from_yaml(OF_LANES, "ideal", equation="ideal"), reactor_states(5)
     else:  # argon takes part in nothing
         mix, (T, p, Y) = mixture(**IDEAL), burning(5, X=AIR)
 
@@ -406,7 +407,7 @@ def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
     if size == "32":
         mix, (T, p, Y) = of_32_species(tmp_path)
     else:
-        mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
+        mix, (T, p, Y) = Mixture.from_yaml(OF_LANES, "ideal", equation="ideal"), reactor_states(5)
 
     state = {"T": T, **mix.properties("rho tau_slopes", T=T, p=p, Y=Y), "Y": Y}
     state["dt_cv"] = 0.1 * state.pop("tau_slopes")
@@ -497,3 +498,25 @@ def test_points_of_a_block_by_their_last_steps(monkeypatch):
 
 def field(name, way, array):
     return stripes.Field(name, way, array.ctypes.data, array.shape, array.strides, (1,) * array.ndim, 8)
+
+
+STRANGE = {  # (T, dt), status of each point, and why
+    "backwards": ((1500.0, -1e-6), [5], "1 not a state that reacts"),
+    "without an end": ((1500.0, np.inf), [5], "1 not a state that reacts"),
+    "some": (([1500.0, -5.0, 1500.0], [1e-6, 1e-6, np.nan]), [0, 5, 5], r"first at point \[1\].* 2 not a state"),
+}
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_points_without_an_end_are_said(case):
+    """With the user's line; a point that a mask hides is none."""
+    (T, dt), status, words = STRANGE[case]
+    mix = mixture(**IDEAL)
+    with pytest.warns(RuntimeWarning, match=f"no end of the reactions found.*{words}") as warned:
+        out = mix.react(T, 1e5, X=OXYGEN, dt=dt)
+    assert np.array_equal(np.atleast_1d(out["status"]), status) and warned[0].filename == __file__ and len(warned) == 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hidden = mix.react(np.ma.array([1500.0, 100.0], mask=[False, True]), 1e5, X=OXYGEN, dt=1e-9)
+    assert hidden["status"][0] == 0 and np.isfinite(hidden["T"][0])

@@ -42,7 +42,7 @@ def same_as_cantera(mix, gas, states=3):
             name: order for name, order in {**theirs.reactants, **theirs.orders}.items() if order
         }
         assert mine.reversible == theirs.reversible and mine.multiplier == gas.multiplier(mine.number)
-        third = theirs.third_body
+        third = None if theirs.rate.type == "linear-Burke" else theirs.third_body  # its M is of no effect
         assert (mine.collider is None) == (third is None), mine.equation
 
         if third:
@@ -120,7 +120,7 @@ def test_units_of_a_section(tmp_path):
 
 REFUSED = {
     "unknown type": (PLAIN + "  type: Kooij\n", r"H \+ O2 <=> O \+ OH.*type is 'Kooij', wanted none or one of elem"),
-    "known type": (PLAIN + "  type: Blowers-Masel\n", "'Blowers-Masel' is not read by this program.*pressure-dep"),
+    "known type": (PLAIN + "  type: two-temperature-plasma\n", "'two-temperature-plasma' is not read by.*pressure"),
     "surface type": (PLAIN + "  type: sticking-Arrhenius\n", "'sticking-Arrhenius' is not read"),
     "near key": (PLAIN + "  duplicat: true\n", "unknown key 'duplicat', did you mean 'duplicate'"),
     "species": (PLAIN.replace("+ OH", "+ XH"), "species 'XH' is not in the phase"),
@@ -129,7 +129,7 @@ REFUSED = {
     "coefficient": (PLAIN.replace("H + O2", "-1 H + O2"), "got '-1 H' in the equation"),
     "no rate": ("- equation: H + O2 <=> O + OH\n", "rate-constant is missing"),
     "no A": (PLAIN.replace("A: 1e10, ", ""), "rate-constant: A is missing, wanted a number in"),
-    "no Ea": (PLAIN.replace(", Ea: 1000", ""), "rate-constant: Ea is missing, wanted an activation energy"),
+    "no b": (PLAIN.replace("b: 0.5, ", ""), "rate-constant: b is missing, wanted a number in 1"),
     "A below 0": (PLAIN.replace("1e10", "-1e10"), "A is -10000000000.0, wanted `negative-A: true`"),
     "unit of A": (PLAIN.replace("1e10", "1e10 cm/s"), "A: got '1e10 cm/s', wanted a unit of the kind"),
     "unit of Ea": (PLAIN.replace("1000", "10 Pa"), "Ea: unit 'Pa', wanted one such as J/mol, K or eV"),
@@ -184,6 +184,19 @@ PLOG = (
     "  - {{P: 1 atm, A: 1e10, b: 0, Ea: 100}}\n  - {{P: 10 atm, A: 1e11, b: 0, Ea: 100, note: x}}\n"
 )
 ELEMENTARY = "- equation: {}\n  rate-constant: {{A: 1e10, b: 0, Ea: 1000}}\n"
+BLOWERS_MASEL = "- equation: {}\n  type: Blowers-Masel\n  rate-constant: [1e10, 0.1, 5000, 9e4]\n"
+BURKE = (
+    "- equation: {}\n  type: linear-Burke\n  colliders:\n  - name: M\n    type: pressure-dependent-Arrhenius\n"
+    "    rate-constants:\n    - {{P: 1 atm, A: 1e10, b: 0, Ea: 100}}\n    - {{P: 10 atm, A: 1e11, b: 0, Ea: 100}}\n"
+    "  - {{name: H2O, efficiency: {{A: 9, b: 0.1, Ea: 50}}}}\n"
+)
+BURKE_OF = BURKE.partition("    type: pressure")[0]
+BURKE_TROE = BURKE_OF + (
+    "    type: falloff\n    low-P-rate-constant: {{A: 1e16, b: 0, Ea: 9}}\n"
+    "    high-P-rate-constant: {{A: 1e12, b: 0, Ea: 5}}\n"
+    "    Troe: {{A: 0.6, T3: 100, T1: 1000}}\n"
+)
+BURKE_CHEBYSHEV = BURKE_OF + "    type: Chebyshev\n" + CHEBYSHEV.partition("type: Chebyshev\n")[2].replace("  ", "    ")
 FORMS = (
     *("H + O2 <=> HO2", "H + O2 (+M) <=> HO2 (+M)", "H + O2 (+ M) <=> HO2 (+M)", "H (+M) + O2 <=> HO2 (+M)"),
     *("H + O2 (+H2O) <=> HO2 (+H2O)", "H + O2 + M <=> HO2 + M", "H + O2 + H2O <=> HO2 + H2O"),
@@ -193,7 +206,11 @@ FORMS = (
 
 
 @pytest.mark.parametrize("equation", FORMS)
-@pytest.mark.parametrize("kind", [ELEMENTARY, PLOG, CHEBYSHEV], ids=["elementary", "P-log", "Chebyshev"])
+@pytest.mark.parametrize(
+    "kind",
+    [ELEMENTARY, PLOG, CHEBYSHEV, BLOWERS_MASEL, BURKE, BURKE_TROE, BURKE_CHEBYSHEV],
+    ids=["elementary", "P-log", "Chebyshev", "Blowers-Masel", "linear-Burke", "of Troe's", "of Chebyshev's"],
+)
 def test_third_bodies_of_each_kind_are_cantera_s(tmp_path, kind, equation):
     """M is of no effect in a Chebyshev reaction, and refused in a P-log one; what is in (+ ) multiplies nothing."""
     same_rates(tmp_path, kind.format(equation))
@@ -221,6 +238,73 @@ def same_rates(tmp_path, reactions, extra="", refused=None):
     )
     np.testing.assert_allclose(q.rate_f[:, 0].astype(float), gas.forward_rates_of_progress * 1e3, rtol=5e-13)
     np.testing.assert_allclose(q.rate_r[:, 0].astype(float), gas.reverse_rates_of_progress * 1e3, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "reaction", [PLAIN.replace(", Ea: 1000", ""), PLAIN.replace("{A: 1e10, b: 0.5, Ea: 1000}", "[1e10, 0.5]"),
+                 PLOG.format("H + O2 <=> O + OH").replace(", Ea: 100", "")], ids=["map", "list", "P-log"],
+)  # fmt: skip
+def test_no_activation_energy_is_0(tmp_path, reaction):
+    """As in Cantera; a note says so."""
+    same_rates(tmp_path, reaction)
+    assert "1 reactions without Ea, which counts as 0: H + O2 <=> O + OH." in read(tmp_path, reaction).notes
+    assert not read(tmp_path, PLAIN).notes
+
+
+BURKE_H2 = BURKE.format("H + O2 (+M) <=> HO2 (+M)")
+COLLIDERS = {  # reactions, what the refusal says; None: read
+    "units of a collider": (
+        BURKE_H2 + "  - {name: H2, units: {activation-energy: K}, efficiency: {A: 9, b: 0.1, Ea: 50}}\n", None),
+    "units of M": (BURKE_H2.replace("  - name: M", "  - name: M\n    units: {length: m, quantity: kmol}"), None),
+    "M's efficiency is 1": (BURKE_H2.replace("  - name: M", "  - name: M\n    efficiency: {A: 1, b: 0, Ea: 0}"), None),
+    "M's efficiency": (BURKE_H2.replace("  - name: M", "  - name: M\n    efficiency: {A: 2, b: 0, Ea: 0}"),
+        r"efficiency: that of M is \{A: 1, b: 0, Ea: 0\}, wanted none"),
+    "eig0": (BURKE_H2.replace("  - name: M", "  - name: M\n    eig0: {A: 2, b: 0.3, Ea: 40}").replace(
+        "efficiency", "eig0"), None),
+    "eig0 of some": (BURKE_H2.replace("  - name: M", "  - name: M\n    eig0: {A: 2, b: 0, Ea: 0}"),
+        "entry 2: eig0 is missing, wanted one for each collider, as M has eig0"),
+    "both": (BURKE_H2.replace("efficiency: {A: 9, b: 0.1, Ea: 50}",
+        "efficiency: {A: 9, b: 0, Ea: 0}, eig0: {A: 9, b: 0, Ea: 0}"), "entry 2: unknown key 'eig0'"),
+    "below 0": (BURKE_H2.replace("A: 9", "A: -9"), "entry 2: efficiency: A is -9, wanted no negative number"),
+    "none": (BURKE_H2.partition("  colliders")[0], "colliders is missing, wanted a list of colliders, M first"),
+    "empty": (BURKE_H2.partition("  colliders")[0] + "  colliders: []\n", r"colliders: got \[\], wanted a list"),
+    "no M": (BURKE_H2.replace("- name: M", "- name: H2"), "entry 1: name is 'H2', wanted M first"),
+    "no name": (BURKE_H2.replace("name: H2O, ", ""), "entry 2: name is missing"),
+    "no efficiency": (BURKE_H2 + "  - {name: H2}\n", "entry 3: efficiency is missing, wanted one for each collider"),
+    "no type": (BURKE_H2.replace("    type: pressure-dependent-Arrhenius\n", ""), "entry 1: type is missing"),
+    "other type": (BURKE_H2.replace("pressure-dependent-Arrhenius", "elementary"), "type is 'elementary', wanted one"),
+    "no Troe": (BURKE_H2 + "  - {name: H2, type: falloff, efficiency: {A: 2, b: 0, Ea: 0}, "
+        "low-P-rate-constant: {A: 1e15, b: 0, Ea: 0}, high-P-rate-constant: {A: 1e15, b: 0, Ea: 0}}\n",
+        "entry 3: Troe is missing, wanted the numbers of Troe's form"),
+    "no w": ("- equation: H + O2 <=> O + OH\n  type: Blowers-Masel\n  rate-constant: {A: 1e10, b: 0, Ea0: 9}\n",
+        "rate-constant: w is missing"),
+    "w is Ea0": ("- equation: H + O2 <=> O + OH\n  type: Blowers-Masel\n  rate-constant: [1e10, 0, 9, 9]\n",
+        "w is 9, wanted a positive energy other than Ea0"),
+    "three of four": ("- equation: H + O2 <=> O + OH\n  type: Blowers-Masel\n  rate-constant: [1e10, 0, 9]\n",
+        r"rate-constant: got \[10000000000.0, 0, 9\], wanted A, b, Ea0 and w"),
+}  # fmt: skip
+ONLY_HERE = {"no w", "w is Ea0", "three of four", "empty"}  # Cantera reads these, as 0, NaN, or stops without a word
+
+
+@pytest.mark.parametrize("what", COLLIDERS)
+def test_linear_burke_and_blowers_masel_as_cantera_reads_them(tmp_path, what):
+    reactions, message = COLLIDERS[what]
+    if message is None or what not in ONLY_HERE:
+        same_rates(tmp_path, reactions, refused=message)
+    if message is not None:
+        with pytest.raises(MixtureError, match=message):
+            mixture(tmp_path, reactions).species.mechanism  # noqa: B018
+
+
+def test_colliders_that_are_not_there(tmp_path):
+    """Refused, unless the phase skips undeclared third bodies; a collider that a mixture leaves out counts no more."""
+    absent = BURKE_H2 + "  - {name: CO2, efficiency: {A: 2, b: 0, Ea: 0}}\n"
+    with pytest.raises(MixtureError, match="species 'CO2' is not in the phase"):
+        mixture(tmp_path, absent).species.mechanism  # noqa: B018
+
+    skipped = read(tmp_path, absent, extra="\n  skip-undeclared-third-bodies: true").reactions[0].rate
+    assert skipped == read(tmp_path, BURKE_H2).reactions[0].rate and len(skipped.colliders) == 1
+    assert not read(tmp_path, BURKE_H2, without=["H2O"]).reactions[0].rate.colliders
 
 
 def test_two_kinds_marked_duplicate(tmp_path):

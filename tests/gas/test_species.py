@@ -5,9 +5,10 @@ import os
 import numpy as np
 import pytest
 from mixture_files import base, read
-from mixtures_for_tests import changed, species_set
+from mixtures_for_tests import ROOT, changed, species_set
 
 from frame.entry import ENTRIES
+from kernels import Mixture
 from kernels.engine.errors import ArgumentError, MixtureError
 from kernels.gas.species import SpeciesData, arrays, kinetic_theory
 from kernels.gas.species.cantera_yaml import read_cantera_yaml
@@ -16,6 +17,7 @@ from kernels.gas.species.units import Units, parse
 
 ct = pytest.importorskip("cantera")
 EPS = np.finfo(float).eps
+CH4_O2 = ROOT / "examples/mixtures/ch4_o2.yaml"
 
 NASA = [3.5, 0, 0, 0, 0, 0, 0]
 
@@ -222,3 +224,57 @@ def test_a_chemkin_file_is_recognised(tmp_path, text):
     path.write_text(text)
     with pytest.raises(MixtureError, match=f"a CHEMKIN file: python -m frame mechanisms --convert {path} "):
         read_cantera_yaml(path)
+
+
+def of_file(mix: Mixture) -> dict:
+    """The arguments of from_arrays that give the species of a mixture again."""
+    species = mix.species
+    fields = ("W", "omega", "nasa_low", "nasa_high", "T_mid", "Tc", "pc", "kij")
+    return dict(names=species.names) | {name: getattr(species, name) for name in fields}
+
+
+def table_forms(names, array) -> dict:
+    """An array as tables by species: other species too, other order, other letters."""
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    turned = [*names[::-1], "XE"]
+    rows = np.concatenate([array[::-1], array[:1] * np.nan])
+    series = pd.Series if array.ndim == 1 else pd.DataFrame
+    return {
+        "dict": dict(zip(turned, rows)),
+        "pandas": series(rows, index=[name.lower() for name in turned]),
+        "xarray": xr.DataArray(rows, dims=("species", "k")[: array.ndim], coords={"species": turned}),
+    }
+
+
+@pytest.mark.parametrize("form", ["dict", "pandas", "xarray"])
+@pytest.mark.parametrize("field", ["W", "Tc", "nasa_low"])
+def test_arrays_by_species_go_by_names(form, field):
+    """They were taken by position."""
+    given = of_file(Mixture.from_yaml(CH4_O2))
+    table = table_forms(given["names"], np.asarray(given[field]))[form]
+    found = SpeciesData.from_arrays(**given | {field: table, "names": " ".join(given["names"])})
+    assert found.names == given["names"] and np.array_equal(getattr(found, field), given[field])
+
+
+def test_matrices_by_species_go_by_names():
+    pd = pytest.importorskip("pandas")
+    given = of_file(Mixture.from_yaml(CH4_O2, kij={"CH4/O2": 0.1, "CH4/CO2": 0.2}))
+    names = given["names"]
+    kij = pd.DataFrame(given["kij"], names, names)
+    for table in (kij, kij.loc[list(names[::-1])], kij.loc[:, list(names[::-1])]):
+        assert np.array_equal(SpeciesData.from_arrays(**given | {"kij": table}).kij, given["kij"])
+
+
+def test_numbers_that_a_table_lacks():
+    pd = pytest.importorskip("pandas")
+    given = of_file(Mixture.from_yaml(CH4_O2))
+    Tc = pd.Series(given["Tc"], list(given["names"]))
+    for table, words in (
+        (Tc.drop("O2"), "Tc of species 'O2' is missing"),
+        (Tc.drop("O2").to_dict(), "Tc of species 'O2' is missing"),
+        (pd.concat([Tc, Tc]), "Tc: a species comes twice"),
+        (Tc.rename(index={"O2": "o2", "CO2": "O_2"}), "Tc of species 'CO2' is missing"),
+        (np.ma.array(Tc, mask=np.arange(10) == 1), "Tc of 'O2' is masked, wanted a number"),
+    ):
+        with pytest.raises(MixtureError, match=words):
+            SpeciesData.from_arrays(**given | {"Tc": table})

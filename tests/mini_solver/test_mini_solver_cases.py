@@ -252,7 +252,8 @@ GOOD = dict(
             "a velocity of 3 around the axis",
         ),
         ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
-        ({"initial.X": {"ch4": 1}}, "which has CH4, O2, did you mean 'CH4'"),
+        ({"initial.X": {"CH5": 1}}, "which has CH4, O2, did you mean 'CH4'"),
+        ({"initial.X": {"ch4": 1, "CH4": 0}}, "species 'CH4' is given more than once"),
         ({"mixture": {"ideal_gas": {"gama": 1.4}}}, "unknown key 'gama', did you mean 'gamma'"),
         ({"boundary": {"x": {"knd": "wall"}}}, "x_low: unknown key 'knd', did you mean 'kind'"),
         ({"boundary": {"x": {"T": 300.0}}}, "x_low: 'kind' is missing"),
@@ -293,6 +294,26 @@ def test_a_wrong_case_is_told(change, told):
 
     with pytest.raises(FrameError, match=told):
         Run(Case(data), out=io.StringIO())
+
+
+def test_species_in_other_letters_and_by_usual_names(tmp_path):
+    """As compositions of the layer take them: in the initial state, at sides, also with formulas of t, and in subsets
+    of a file."""
+    fields = []
+    for one, other in (("CH4", "O2"), ("ch4", "oxygen")):
+        inlet = dict(kind="inlet", T=300, velocity=[1, 0, 0], X={one: "0.1 + 0*t", other: "rest"})
+        data = GOOD | dict(
+            mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": [other, one]},
+            initial={"T": 300, "p": 1e7, "X": {one: 0.5, other: "rest"}},
+            boundary={"x_low": inlet, "x_high": {"kind": "outlet", "p": 1e7}},
+            output={"last": False},
+        )
+        run = Run(Case(data), folder=tmp_path, out=io.StringIO())
+        assert run() == 0 and run.flow.mixture.names == ("O2", "CH4")
+        fields.append([run.flow.field(name) for name in ("Y_CH4", "Y_O2", "rho", "T")])
+
+    for named, otherwise in zip(*fields):
+        assert np.array_equal(named, otherwise)
 
 
 def test_random_damage_gives_a_message_and_nothing_else(tmp_path):

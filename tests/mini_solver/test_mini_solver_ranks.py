@@ -10,7 +10,7 @@ from mixtures_for_tests import ROOT
 
 from examples.mini_solver.__main__ import main
 from examples.mini_solver.errors import CaseError
-from examples.mini_solver.ranks import choose_grid, share
+from examples.mini_solver.ranks import Ranks, choose_grid, share
 
 h5py = pytest.importorskip("h5py")
 
@@ -195,3 +195,29 @@ def test_processes_that_are_no_ranks_of_one_run_are_refused(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "the launcher has started 2 processes, and mpi4py, which runs" in done.stderr
     assert "sees one rank: take the mpirun of that MPI." in done.stderr and not (tmp_path / "out").exists()
+
+
+class Stranger:
+    """What an intercommunicator and the null communicator answer, without an MPI."""
+
+    rank, size, Allreduce, py2f = 0, 1, None, None
+
+    def __init__(self, null=False):
+        self.null = null
+
+    def __bool__(self):
+        return not self.null
+
+    def Is_inter(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    "comm, words",
+    [(5, "comm = 5; wanted None, or a communicator of mpi4py"), (Stranger(), "is an intercommunicator"),
+     (Stranger(null=True), "is the null communicator: this rank takes no part")],
+    ids=["number", "intercommunicator", "null"],
+)  # fmt: skip
+def test_what_is_no_communicator_is_refused(comm, words):
+    with pytest.raises(CaseError, match=words):
+        Ranks(None, comm)  # before it looks at a case

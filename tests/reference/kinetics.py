@@ -99,14 +99,54 @@ def _recurrence(x, n):
     return out
 
 
-def forward(reaction, T, p, C, clamp=False):
-    """k_f; a collider that multiplies is in it."""
+def blowers_masel(rate, T, dH):
+    """dH: heat of the reaction over R, [K]."""
+    E0, w = LD(rate.E0), LD(rate.w)
+    V = 2 * w * (w + E0) / (w - E0)
+    between = (w + dH / 2) * (V - 2 * w + dH) ** 2 / (V**2 - 4 * w**2 + dH**2)
+    E = np.select([dH < -4 * E0, dH > 4 * E0], [np.zeros_like(T), dH], between)
+
+    return LD(rate.A) * T ** LD(rate.b) * np.exp(-E / T)
+
+
+def of_pressure(rate, T, p, clamp):
+    """k of a function of T and p; of a falloff with [M] = p/RT."""
+    kind = type(rate).__name__
+    if kind == "Falloff":
+        return falloff(rate, T, p / (R * T))
+    return plog(rate, T, p) if kind == "Plog" else chebyshev(rate, T, p, clamp)
+
+
+def linear_burke(rate, T, p, C, clamp):
+    """Mole fractions and the pressure of a gas of one collider that would be as effective, species by species."""
+    X = C / C.sum(0)
+    eps, own = np.ones_like(X), {}
+    for collider in rate.colliders:
+        eps[collider.species] = arrhenius(collider.efficiency, T)
+        own[collider.species] = collider.rate
+    mean = (eps * X).sum(0)
+
+    k = np.zeros_like(T)
+    for s in range(len(X)):
+        if own.get(s) is None:
+            of_s = of_pressure(rate.reference, T, p * mean, clamp)
+        else:
+            of_s = of_pressure(own[s], T, p * mean / eps[s], clamp)
+        k = k + of_s * eps[s] * X[s] / mean
+
+    return k
+
+
+def forward(reaction, T, p, C, h, clamp=False):
+    """k_f; a collider that multiplies is in it. h: h_k/RT of the species, ideal gas."""
     rate, kind = reaction.rate, type(reaction.rate).__name__
     if kind == "Falloff":
         return LD(reaction.multiplier) * falloff(rate, T, collisions(reaction.collider, C))
 
     k = {
         "Arrhenius": lambda: arrhenius(rate, T),
+        "BlowersMasel": lambda: blowers_masel(rate, T, sum(LD(nu) * h[s] for s, nu in reaction.net.items()) * T),
+        "LinearBurke": lambda: linear_burke(rate, T, p, C, clamp),
         "Plog": lambda: plog(rate, T, p),
         "Chebyshev": lambda: chebyshev(rate, T, p, clamp),
     }[kind]()
@@ -146,7 +186,7 @@ def evaluate(mechanism, data, T, p, C, gamma=None, form="consistent", clamp=Fals
         zero = np.zeros_like(T)
         ln_Kc = -sum((LD(nu) * (h[k] - s[k]) for k, nu in net.items()), zero)
         Kc = np.exp(ln_Kc) * (LD(data.p_ref) / (R * T)) ** sum(map(LD, net.values()))
-        k = forward(reaction, T, p, C, clamp)
+        k = forward(reaction, T, p, C, h, clamp)
         f = k * _powers(c, reaction.orders, reaction.reactants)
         r = zero
 

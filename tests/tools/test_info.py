@@ -81,11 +81,12 @@ def test_ranges_of_reactions(capsys):
 
     told = capsys.readouterr().out
     for words in (
-        "34: ",
+        "41: ",
         "P-log, 0.1013 to 10 bar; beyond, the values at the ends: HO2 + O <=> OH + O2\n",
         "P-log, 1.013 to 50.66 bar; beyond, the values at the ends: O + H + H2 <=> OH + H2\n",
         "Chebyshev, 290 to 3000 K, 0.01013 to 101.3 bar; beyond, the polynomials as they are",
         "Chebyshev, 300 to 2500 K, 0.1 to 10 bar; ",
+        "P-log, 0.1013 to 30.4 bar; beyond, the values at the ends: H + H2O (+M) <=> H2 + OH (+M)\n",
         "reverse rates jump by ",
     ):
         assert words in told, words
@@ -94,8 +95,11 @@ def test_ranges_of_reactions(capsys):
 
 
 def test_jumps_of_reverse_rates():
-    """The jumps of rate_r at T_mid of a species whose entropy jumps by 0.01 R there; forward rates do not jump."""
-    mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal", takahashi="off")
+    """The jumps of rate_r at T_mid of a species whose entropy jumps by 0.01 R there; forward rates do not jump, but
+    those that go with heats of reaction."""
+    mix = Mixture.from_yaml(
+        mechanisms.path((mechanisms.REACTIONS, mechanisms.MIXED)), "ideal", equation="ideal", takahashi="off"
+    )
     species = mix.species
     high = species.nasa_high.copy()
     at = mix.names.index("OH")

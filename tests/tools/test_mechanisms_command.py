@@ -46,7 +46,7 @@ def test_reactions_by_kind_and_refusals_by_name(tmp_path, capsys):
     """A folder without a flag. A file that is no mechanism is reported; the other files are read."""
     text = mechanisms.path().read_text()
     (tmp_path / "good.yaml").write_text(text)
-    (tmp_path / "burke.yaml").write_text(text.replace("type: Chebyshev", "type: linear-Burke"))
+    (tmp_path / "plasma.yaml").write_text(text.replace("type: Chebyshev", "type: two-temperature-plasma"))
     (tmp_path / "broken.yaml").write_text("phases: [")
     (tmp_path / "chem.inp").write_text(CHEMISTRY)
 
@@ -55,9 +55,10 @@ def test_reactions_by_kind_and_refusals_by_name(tmp_path, capsys):
     told = capsys.readouterr().out
     good = [line for line in told.splitlines() if line.startswith("| good.yaml | ideal ")]
 
-    assert len(good) == 1 and "34 reactions: " in good[0] and "falloff Troe" in good[0] and "P-log" in good[0]
-    assert "| burke.yaml | ideal | ideal-gas | 7 species | " in told
-    assert "\nburke.yaml, ideal, omega: " in told and "linear-Burke' is not read" in told
+    assert len(good) == 1 and "41 reactions: " in good[0] and "falloff Troe" in good[0] and "P-log" in good[0]
+    assert "3 linear Burke" in good[0] and "3 Blowers-Masel" in good[0]
+    assert "| plasma.yaml | ideal | ideal-gas | 7 species | " in told
+    assert "\nplasma.yaml, ideal, omega: " in told and "two-temperature-plasma' is not read" in told
     assert "not read: broken.yaml: " in told and f"--convert {tmp_path / 'chem.inp'}" in told
 
 

@@ -19,8 +19,9 @@ def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
     Ignition delays come last; here a single delay."""
     pytest.importorskip("cantera")
     text = mechanisms.path().read_text()
-    (tmp_path / "every_kind.yaml").write_text(text)
-    (tmp_path / "refused.yaml").write_text(text.replace("type: Chebyshev", "type: linear-Burke"))
+    (tmp_path / "every_kind.yaml").write_text(mechanisms.path(mechanisms.CANTERAS["real"]).read_text())
+    (tmp_path / "heats.yaml").write_text(text.replace("name: ideal", "name: other"))
+    (tmp_path / "refused.yaml").write_text(text.replace("type: Chebyshev", "type: two-temperature-plasma"))
     monkeypatch.setattr(cantera_rates, "cantera_data", lambda: tmp_path)
     delay = "H2 in O2, 10 bar"
     monkeypatch.setattr(delays, "CASES", {delay: delays.CASES[delay]})
@@ -34,11 +35,13 @@ def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
     assert all(row["quantity"].startswith(f"delay of {delay}") and row["passed"] for row in (loose, tight))
 
     names = []
-    for phase in ("ideal", "real"):
-        names += [f"{name} of every_kind.yaml {phase}" for name in RATES]
+    for phase in ("every_kind.yaml ideal", "every_kind.yaml real", "heats.yaml other"):
+        names += [f"{name} of {phase}" for name in RATES]
     assert [row["quantity"] for row in rows] == names
     assert all(row["passed"] and row["states"] > 140 and row["worst"] > 0 for row in rows)
-    assert "7 species, 34 reactions" in told and told.count("left out: refused.yaml") == 2 and "linear-Burke" in told
+    assert "7 species, 37 reactions" in told and "7 species, 41 reactions" in told
+    assert told.count("left out: refused.yaml") == 2 and "two-temperature-plasma" in told
+    assert "left out: heats.yaml real: Blowers-Masel rates go with heats of reaction of the real gas" in told
     assert cli.main(["validate", "--backend", "cpu"]) == 1
     assert "--mixture FILE is needed" in capsys.readouterr().err
 
@@ -92,16 +95,16 @@ def test_phases_that_cannot_be_compared_are_reported(tmp_path, capsys):
     """A phase that the layer refuses, and a phase that Cantera refuses; the phase between is compared. Status 1."""
     pytest.importorskip("cantera")
     species = "species: [{h2o2.yaml/species: [H2, O2, H2O, H, O, OH, HO2, H2O2, N2, AR]}], kinetics: bulk"
-    burke = "{equation: H + O2 <=> OH + O, type: linear-Burke, rate-constant: [1.0, 0.0, 0.0]}"
+    plasma = "{equation: H + O2 <=> OH + O, type: two-temperature-plasma, rate-constant: [1.0, 0.0, 0.0]}"
     path = tmp_path / "three.yaml"
     path.write_text(
         f"""
 phases:
-- {{name: burke, thermo: ideal-gas, {species}, reactions: [burke]}}
+- {{name: plasma, thermo: ideal-gas, {species}, reactions: [plasma]}}
 - {{name: good, thermo: ideal-gas, {species}, reactions: [h2o2.yaml/reactions]}}
 - {{name: strange, thermo: ideal-gas, {species}, reactions: [h2o2.yaml/reactions], transport: none-such}}
-burke:
-- {burke}
+plasma:
+- {plasma}
 """
     )
     asked = ["validate", "--mechanism", str(path), "--states", "100", "--backend", "cpu"]
@@ -109,7 +112,7 @@ burke:
     assert cli.main(asked) == 1
 
     told = capsys.readouterr().out
-    assert "not compared: phase 'burke': the layer cannot read it: " in told and "linear-Burke" in told
+    assert "not compared: phase 'plasma': the layer cannot read it: " in told and "two-temperature" in told
     assert "not compared: phase 'strange': Cantera cannot read it: " in told and "none-such" in told
     assert "phase 'good': 10 species, 29 reactions" in told and "14 of 14 within tolerance" in told
 

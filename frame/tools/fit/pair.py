@@ -8,7 +8,8 @@ import time
 import numpy as np
 
 from kernels import Mixture
-from kernels.gas.species.interactions import spelled, two_names
+from kernels.gas.species.interactions import two_names
+from kernels.gas.species.names import own_name
 
 from ...errors import ArgumentError
 from .. import model_options
@@ -69,7 +70,7 @@ def _mixture(given, mixture: Mixture | None) -> Mixture:
 
 
 def _own(name: str, mixture: Mixture) -> str:
-    own = spelled(mixture.names, name)
+    own = own_name(name, mixture.names)
     if own is None:
         raise ArgumentError(f"species '{name}' is not in the mixture, which has {', '.join(mixture.names)}.")
     return own

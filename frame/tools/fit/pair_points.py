@@ -8,7 +8,7 @@ import pathlib
 import numpy as np
 
 from kernels.engine.values import real_array
-from kernels.gas.species.interactions import spelled
+from kernels.gas.species.names import own_name as name_of_species
 
 from ...errors import ArgumentError, refuse
 from ..reference_fluids import missing
@@ -99,7 +99,7 @@ def read(path: str | pathlib.Path, names: tuple[str, ...]) -> Points:
     def own_name(column: str) -> str:
         """x_NC12H26 of x_C12H26."""
         phase, line, species = column.partition("_")
-        own = spelled(names, species) if line and phase in ("x", "y") else None
+        own = name_of_species(species, names) if line and phase in ("x", "y") else None
         return f"{phase}_{own}" if own else column
 
     found = columns.read(path, columns.Layout(units, ("T", "p"), "point"), own_name)

@@ -8,6 +8,7 @@ import numpy as np
 from kernels import Mixture
 from kernels.gas.species import GAS_CONSTANT as R
 from kernels.gas.species.cantera_yaml import cantera_data, gas_phases
+from kernels.gas.species.reactions import BlowersMasel
 
 from ...errors import ArgumentError, MixtureError
 from ..progress import clear, progress
@@ -22,7 +23,7 @@ T_RANGE, LN_P_RANGE = (250.0, 3500.0), (np.log(3e3), np.log(4e7))
 NOTHING = 1e-200  # smaller rates count as 0
 OTHER_ROOT = 1e-6  # densities that differ by more are another root
 TOLERANCE = 8192.0  # the largest seen is 3220, of hydrocarbons with enthalpies of 300 R T
-CANCELLED = 1e-2  # of the loss where Cantera's [M] cancels, in units of the tolerance: 80 eps
+CANCELLED = 1e-2  # of the loss where Cantera's [M] or Blowers-Masel's V - 2w cancels, in tolerances: 80 eps
 WHY = (
     f"rates: tolerance {TOLERANCE:g} eps of the (gross) rates: they are exponentials of up to 300, sums of enthalpies "
     "and entropies that cancel; more where [M] is a small part of the concentrations: Cantera takes it as their sum "
@@ -66,6 +67,9 @@ def sizes(mechanism, ns: int, C, rates) -> tuple:
             weights = r.collider.weights(ns)
             with np.errstate(divide="ignore"):
                 of_rates[i] += CANCELLED * (total + np.abs(weights - 1) @ C) / np.abs(weights @ C)
+
+        if isinstance(r.rate, BlowersMasel) and r.rate.E0:
+            of_rates[i] += CANCELLED * r.rate.w / abs(r.rate.E0)
 
         both = (np.abs(rates["rate_f"][i]) + np.abs(rates["rate_r"][i])) * of_rates[i]
         for side in (r.reactants, r.products):
@@ -139,6 +143,14 @@ def _theirs(gas, mixture: Mixture, states: dict, ours: dict) -> dict[str, np.nda
     return theirs
 
 
+def other_rates(species, thermo: str) -> str:
+    """Why rates of a phase are others than Cantera's by definition; "" where they are the same."""
+    real = EQUATIONS.get(thermo, "ideal") != "ideal"
+    if not real or not any(isinstance(reaction.rate, BlowersMasel) for reaction in species.mechanism.reactions):
+        return ""
+    return "Blowers-Masel rates go with heats of reaction of the real gas in Cantera, of the ideal gas in the layer"
+
+
 def phases(folder=None):
     """(path, phase, species, None) of the gas phases with reactions of a folder's files, by default Cantera's own; with
     the reason instead of None, and without species, where they are refused. Raises ArgumentError."""
@@ -155,8 +167,10 @@ def phases(folder=None):
                 yield path, name, None, str(error)
                 continue
 
-            if has_reactions:
-                yield path, name, species, None
+            if not has_reactions:
+                continue
+            reason = other_rates(species, thermo)
+            yield (path, name, None, reason) if reason else (path, name, species, None)
 
 
 def _species(path, phase: str, equation: str):

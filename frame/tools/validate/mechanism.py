@@ -87,6 +87,10 @@ def compare(path, phase: str, thermo: str, label: str, job) -> tuple[Mixture, li
         except MixtureError as error:
             raise MixtureError(f"the layer cannot read it: {error}") from None
 
+    reason = cantera_rates.other_rates(species, thermo) if has_reactions else ""
+    if reason:
+        raise MixtureError(reason)
+
     try:
         gas = ct.Solution(str(path), phase)
     except (ct.CanteraError, ValueError, RuntimeError) as error:

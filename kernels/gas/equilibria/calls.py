@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ...engine.backend.base import on_device
 from ...engine.errors import ArgumentError, closest, refuse
 from ...engine.values import real_array
-from ..arrays import call, fractions
+from ..arrays import COLDEST, HOTTEST, call, fractions
 from ..labelled import plain_composition
+from ..lost import warn_of_lost
 
 # What stays constant: its names, and whether T is one of them
 HELD = {
@@ -44,6 +43,7 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
 
     # What is held, in the state that came. Where it is NaN, the status says why
     how = dict(backend=backend, precision=precision, depth=4, explained=True)
+    silent = how | dict(depth=None)  # behind a call that has warned of what came
     wanted = [name for name in (*names, "Y") if name not in state]
     start = dict(state)
     if wanted:
@@ -52,43 +52,23 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
     made = ["Y_eq", "status_eq", "steps_eq"]
     made += ["T_eq"] if "T" not in names else []
     made += ["p_eq"] if "p" not in names else []
-    out = call(mixture, made, {name: start[name] for name in (*names, "Y")}, **how)
+    out = call(mixture, made, {name: start[name] for name in (*names, "Y")}, **(silent if set(wanted) - {"Y"} else how))
 
     # The state that follows; given numbers take the shape of the results
     end = {"Y": out["Y_eq"]}
     for name in ("T", "p"):
         end[name] = out[f"{name}_eq"] if f"{name}_eq" in out else (start[name] + 0.0 * out["status_eq"])[...]
-    more = call(mixture, ["X", "rho", "h"], end, **how)
+    more = call(mixture, ["X", "rho", "h"], end, **silent)
 
-    _warn(out["status_eq"])
+    told = (lambda status: _out_of_range(state["T"], status.shape)) if "T" in state else None
+    warn_of_lost("chemical equilibrium", out["status_eq"], WHY, told, stacklevel=4)
     return {**end, **more, "status": out["status_eq"], "steps": out["steps_eq"]}
 
 
-def _warn(status) -> None:
-    """A warning with the first point without an equilibrium, and why."""
-    if on_device(status):
-        if not bool((status > 0.5).any()):
-            return
-        status = status.get()
-
-    shown = np.ma.filled(np.ma.asarray(status), 0.0)
-    lost = shown > 0.5
-    if not lost.any():
-        return
-
-    reasons = []
-    for value, what in WHY.items():
-        count = int((shown == value).sum())
-        if count:
-            reasons.append(f"{count} {what}")
-
-    where = "the point" if not lost.ndim else f"point [{', '.join(map(str, np.argwhere(lost)[0]))}]"
-    warnings.warn(
-        f"no chemical equilibrium found at {int(lost.sum())} of {lost.size} points, first at {where}: results are NaN "
-        f"there. Why: {', '.join(reasons)}.",
-        RuntimeWarning,
-        stacklevel=4,
-    )
+def _out_of_range(T, shape) -> np.ndarray:
+    """Where T, as it came, is outside the range of the models: `call` has warned of it."""
+    host: np.ndarray = np.ma.filled(np.ma.asarray(T.get() if on_device(T) else T, float), np.nan)
+    return np.broadcast_to((host < COLDEST) | (host > HOTTEST), shape)
 
 
 def mixture_of(mixture, fuel, oxidizer, phi, basis: str) -> np.ndarray:

@@ -99,12 +99,11 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         EXPONENT = 1u << 24,
         THIRD = 2 * EXPONENT,
         FALLOFF = 4 * EXPONENT,
-        PLOG = 8 * EXPONENT,
-        CHEBYSHEV = 16 * EXPONENT,
-        OTHER = 32 * EXPONENT,
-        REACTANT = 64 * EXPONENT,
-        PRODUCT = 128 * EXPONENT,
-        RARE = 254 * EXPONENT
+        TABLED = 8 * EXPONENT,
+        OTHER = 16 * EXPONENT,
+        REACTANT = 32 * EXPONENT,
+        PRODUCT = 64 * EXPONENT,
+        RARE = 126 * EXPONENT
     };
 
     // T^b exp(-E/T)
@@ -156,21 +155,21 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr));
     }
 
+    struct Concentrations {
+        const CrewReacting &of;
+        POINT_FN R operator[](const int k) const { return of.concentration(k); }
+    };
+
     // what a rate coefficient has but A and an exponential
     POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags) const {
         const int place = Word(of.more).low >> 16;
         R k = R(1.0);
         if constexpr (M::RATE_FALLOFFS > 0)
             if (flags & FALLOFF) k = falloff(of);
-        if constexpr (M::RATE_PLOGS > 0)
-            if (flags & PLOG) {
-                const scalar *at = m.reaction_plogs + place;
-                k = plog_rate(at, ln_T, inv_T, ln_p);
-            }
-        if constexpr (M::RATE_CHEBYSHEVS > 0)
-            if (flags & CHEBYSHEV) {
-                const scalar *at = m.reaction_chebyshevs + place;
-                k = chebyshev_rate<M>(at, inv_T, ln_p);
+        if constexpr (M::RATES_TABLED > 0)
+            if (flags & TABLED) {
+                const scalar *at = m.reaction_tabled + place;
+                k = tabled_rate(m, at, rate_state(T, ln_T, inv_T, ln_p, Concentrations{*this}));
             }
         return k;
     }
@@ -299,7 +298,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if (flags & RARE) {
             const Word more(now.more);
             const unsigned sides = more.high();
-            if (flags & (FALLOFF | PLOG | CHEBYSHEV)) scale = scale * tabled_coefficient(now, flags);
+            if (flags & (FALLOFF | TABLED)) scale = scale * tabled_coefficient(now, flags);
             if constexpr (M::RATE_OTHERS > 0)
                 if (flags & OTHER) {
                     other<APART>(m.reaction_others + sides, scale, a);

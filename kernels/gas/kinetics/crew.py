@@ -9,9 +9,9 @@ from ..plan import LARGE
 from .tables import GeneralRow, ReactionRow, ReactionTables
 
 # Bits of a step: the kind of its rate coefficient, and the rows that it has in addition; the same in crew.h
-EXPONENT, THIRD, FALLOFF, PLOG, CHEBYSHEV, OTHER, REACTANT, PRODUCT = (2**k for k in range(8))
-LONG = FALLOFF | PLOG | CHEBYSHEV | OTHER  # steps that take five times as long as the others
-ONE_AT_A_TIME = PLOG | CHEBYSHEV | OTHER | REACTANT | PRODUCT  # of the others a warp takes two at a time
+EXPONENT, THIRD, FALLOFF, TABLED, OTHER, REACTANT, PRODUCT = (2**k for k in range(7))
+LONG = FALLOFF | TABLED | OTHER  # steps that take five times as long as the others
+ONE_AT_A_TIME = TABLED | OTHER | REACTANT | PRODUCT  # of the others a warp takes two at a time
 
 WARPS = 8  # of a block
 POINTS = 64  # of a block
@@ -167,9 +167,10 @@ def none() -> OfCrew:
 
 
 def _fits_in_words(tables: ReactionTables) -> bool:
-    """Whether places in the tables of general reactions, P-logs and Chebyshevs have 16 bits."""
+    """Whether places in the tables of general reactions and of rate coefficients have 16 bits."""
     others = [row.numbers() for row in tables.others]
-    return all(sum(map(len, table)) < 2**16 for table in (others, tables.plogs, tables.chebyshevs))
+    tabled = [row.numbers for row in tables.tabled]
+    return all(sum(map(len, table)) < 2**16 for table in (others, tabled))
 
 
 def _bounded(exponents) -> bool:
@@ -418,11 +419,10 @@ def _coefficients(tables: ReactionTables, at: _Rows) -> list[_Coefficient]:
     for i, row in enumerate(tables.falloffs):
         out.append(_Coefficient(FALLOFF, i, row.limit.b, row.limit.E, at.ln_third + row.collider))
 
-    for kind, rows in ((PLOG, tables.plogs), (CHEBYSHEV, tables.chebyshevs)):
-        place = 0
-        for numbers in rows:
-            out.append(_Coefficient(kind, place, 0.0, 0.0, 0))
-            place += len(numbers)
+    place = 0
+    for tabled in tables.tabled:
+        out.append(_Coefficient(TABLED, place, 0.0, 0.0, 0))
+        place += len(tabled.numbers)
 
     return out
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..records import Constants
+from . import tabled
 from .tables import PATTERNS, ReactionTables
 
 # So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
@@ -30,7 +31,7 @@ template <class Use> static POINT_FN void written_specials(const Use &use) {{
 SPECIAL_TEXT = "    use({place}, {collider}, {row}, {species});\n"
 INDEX_TEXT = """\
 static POINT_FN int {name}(const int place) {{
-    static constexpr unsigned short numbers[] = {{{numbers}}};
+    static constexpr {type} numbers[] = {{{numbers}}};
     return numbers[place];
 }}
 """
@@ -58,6 +59,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
         index_text("collider_species", by_weight),
         index_text("falloff_base", [row.base for row in tables.falloffs]),
         index_text("falloff_collider", [row.collider for row in tables.falloffs]),
+        index_text("mixed_place", _mixed_places(tables)),
         index_text("collider_place", sorted(range(tables.ns), key=by_weight.__getitem__)),
     ]
 
@@ -82,8 +84,7 @@ def _values(tables: ReactionTables, species) -> dict:
         "reaction_exponents": _flat(zip(*tables.exponents)),
         "reaction_colliders": tables.weights.T.ravel(),
         "reaction_falloffs": _flat(row.numbers() for row in tables.falloffs),
-        "reaction_plogs": _flat(tables.plogs),
-        "reaction_chebyshevs": _flat(tables.chebyshevs),
+        "reaction_tabled": _flat(row.numbers for row in tables.tabled),
         "reaction_pairs": paired,
         "reaction_others": _flat(row.numbers() for row in tables.others),
         "reaction_net": _flat(_net_row(r) for r in tables.reactions),
@@ -101,13 +102,12 @@ def _sizes(tables: ReactionTables) -> dict[str, int]:
         "RATE_LOGS": tables.logs,
         "RATE_WEIGHTED": len(tables.weighted),
         "RATE_FALLOFFS": len(tables.falloffs),
-        "RATE_PLOGS": len(tables.plogs),
-        "RATE_CHEBYSHEVS": len(tables.chebyshevs),
         "RATE_OTHERS": len(tables.others),
         "RATES_WRITTEN": written,
         "RATES_WRITTEN_ALONE": len(tables.reactions) <= WRITTEN_ALONE,
     }
 
+    sizes |= tabled.sizes(tables.reactions)
     for (left, right), rows in tables.pairs.items():
         sizes[f"RATE_PAIRS_{left}{right}"] = 0 if written else len(rows)
 
@@ -116,7 +116,18 @@ def _sizes(tables: ReactionTables) -> dict[str, int]:
 
 def index_text(name: str, numbers) -> str:
     """C++ text of a function that looks up a number, at compile time where the place is known."""
-    return INDEX_TEXT.format(name=name, numbers=", ".join(map(str, numbers)) or "0")
+    kind = "unsigned short" if max(numbers, default=0) < 2**16 else "unsigned"
+    return INDEX_TEXT.format(name=name, type=kind, numbers=", ".join(map(str, numbers)) or "0")
+
+
+def _mixed_places(tables: ReactionTables) -> list[int]:
+    """Where the rows of rate coefficients that depend on concentrations begin, behind their kind."""
+    places, at = [], 0
+    for row in tables.tabled:
+        if row.kind in tabled.MIXED:
+            places.append(at + 1)
+        at += len(row.numbers)
+    return places
 
 
 def _flat(rows) -> list[float]:

@@ -6,13 +6,11 @@
 // The net rate k_f (prod c^nu' - prod c^nu''/Kc) is then
 //   k_f (product of I of the reactants) (product of D of the reactants - product of D of the products).
 #pragma once
-#include "gas/thermal/derivatives.h"
+#include "gas/kinetics/tabled.h"
 
 // Below COLDEST rate coefficients are those at COLDEST: exponentials would leave the range of doubles. FARTHEST bounds
-// L_k; tables.py sees to it that the products of a reaction stay in range too. REVERSE bounds ln(1/Kc), BLENDED ln of
-// the reduced pressure.
-constexpr double COLDEST = 200.0, FARTHEST = 450.0, REVERSE = 600.0, BLENDED = 690.0;
-constexpr double INVERSE_LN10 = 0.43429448190325182765;
+// L_k; tables.py sees to it that the products of a reaction stay in range too. REVERSE bounds ln(1/Kc).
+constexpr double COLDEST = 200.0, FARTHEST = 450.0, REVERSE = 600.0;
 
 template <class Given> struct is_given {
     static constexpr bool value = true;
@@ -21,9 +19,6 @@ template <class Given> struct is_given {
 template <> struct is_given<Absent> {
     static constexpr bool value = false;
 };
-
-// A number of a table that is an index or a count, also where Mixture.moved has changed all constants a little
-POINT_FN int whole_number(const scalar x) { return int(x + scalar(0.5)); }
 
 // ln gamma_k, f_k = gamma_k C_k R T: gamma_k = phi_k Z
 template <class M, class R, class Phi, class Out>
@@ -73,147 +68,16 @@ POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, const W
     }
 }
 
-// What the reactions of a point read. c: what reactants count with [mol/m3]; third: [M] of each collider, and 1; k:
-// rate coefficients, of which several reactions may share one.
+// What the reactions of a point read. c: what reactants count with [mol/m3]; C: concentrations, where rate coefficients
+// depend on them; third: [M] of each collider, and 1; k: rate coefficients, of which several reactions may share one.
 template <class M, class R> struct Reacting {
     static constexpr int SPECIES = room_for<R>(M::NS);
     static constexpr int COLLIDERS = room_for<R>(M::RATE_COLLIDERS) + 1;
-    static constexpr int RATES = M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATE_PLOGS + M::RATE_CHEBYSHEVS;
-    R c[SPECIES], L[SPECIES], D[SPECIES], I[SPECIES], third[COLLIDERS], k[room_for<R>(RATES)];
+    static constexpr int RATES = M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATES_TABLED;
+    static constexpr int MIXED = M::RATES_MIXED ? SPECIES : 1;
+    R c[SPECIES], C[MIXED], L[SPECIES], D[SPECIES], I[SPECIES], third[COLLIDERS], k[room_for<R>(RATES)];
     R inv_T;
 };
-
-// ln of a falloff's centre of T alone; Troe's (form 1) or Tsang's (2). f: its numbers
-template <class R> POINT_FN R ln_centre(const int form, const scalar *f, const R T, const R inv_T) {
-    R centre = f[0] + R(0.0);
-    if (form == 2) centre = centre + f[1] * T;
-    else {
-        if (f[1] < 0 || f[1] > 0) centre = centre + f[1] * exp(-f[2] * T);
-        if (f[3] < 0 || f[3] > 0) centre = centre + f[3] * exp(-f[4] * T);
-        if (f[5] > 0) centre = centre + f[5] * exp(-f[6] * inv_T);
-    }
-    return log(at_least(centre, SMALLEST));
-}
-
-// ln F by that
-template <class R> POINT_FN R ln_blending(const R ln_centre, const R ln_Pr) {
-    const R L = ln_centre * INVERSE_LN10;
-    const R above = ln_Pr * INVERSE_LN10 - 0.4 - 0.67 * L;
-    const R below = 0.75 - 1.27 * L - 0.14 * above;
-    return ln_centre * (below * below) / (below * below + above * above);
-}
-
-// ln F of SRI's form (3)
-template <class R> POINT_FN R ln_of_sri(const scalar *f, const R T, const R ln_T, const R inv_T, const R ln_Pr) {
-    const R log_Pr = ln_Pr * INVERSE_LN10;
-    R inside = f[2] * exp(-f[3] * inv_T);
-    if (f[4] > 0) inside = inside + exp(-f[4] * T);
-    return f[0] + f[1] * ln_T + log(at_least(inside, SMALLEST)) / (1.0 + log_Pr * log_Pr);
-}
-
-// ln k at one pressure of a P-log reaction, whose terms follow; `at` moves behind them
-template <class R> POINT_FN R plog_entry(const scalar *&at, const R ln_T, const R inv_T) {
-    const int terms = whole_number(at[2]);
-    at += 3;
-    if (terms == 1) {
-        const R ln_k = at[0] + at[1] * ln_T - at[2] * inv_T;
-        at += 3;
-        return ln_k;
-    }
-    R sum = R(0.0);
-    UNROLL_BY(1)
-    for (int t = 0; t < terms; ++t, at += 3) sum = sum + at[0] * exp(at[1] * ln_T - at[2] * inv_T);
-    return log(at_least(sum, SMALLEST));
-}
-
-// factor, pressures; for each: ln p, 1/(ln p - that before), terms, each of them A (ln A of one alone), b, E; `at`
-// moves behind them
-template <class R> POINT_FN R plog_rate(const scalar *&at, const R ln_T, const R inv_T, const R ln_p) {
-    const scalar factor = at[0];
-    const int pressures = whole_number(at[1]);
-    at += 2;
-    scalar ln_before = at[0];
-    R before = plog_entry(at, ln_T, inv_T);
-    R low = before;
-    R high = before;
-    R share = R(0.0);
-    UNROLL_BY(1)
-    for (int j = 1; j < pressures; ++j) {
-        const scalar ln_here = at[0];
-        const scalar inv_step = at[1];
-        const R here = plog_entry(at, ln_T, inv_T);
-        const auto beyond = ln_p > R(ln_before);
-        low = select(beyond, before, low);
-        high = select(beyond, here, high);
-        share = select(beyond, (ln_p - ln_before) * inv_step, share);
-        before = here;
-        ln_before = ln_here;
-    }
-    return factor * exp(low + (high - low) * at_most(share, 1.0));
-}
-
-// factor, rows, columns, x = .. + ../T, y = .. + .. ln p, coefficients of ln k; `at` moves behind them
-template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R inv_T, const R ln_p) {
-    const int rows = whole_number(at[1]);
-    const int columns = whole_number(at[2]);
-    const scalar factor = at[0];
-    R x = at[3] + at[4] * inv_T;
-    R y = at[5] + at[6] * ln_p;
-    if constexpr (M::chebyshev_clamp) {
-        x = at_most(at_least(x, -1.0), 1.0);
-        y = at_most(at_least(y, -1.0), 1.0);
-    }
-    R first = R(0.0), second = R(0.0), row = R(0.0); // Clenshaw's sums
-    UNROLL_BY(1)
-    for (int t = rows - 1; t >= 0; --t) {
-        R one = R(0.0), two = R(0.0);
-        UNROLL_BY(1)
-        for (int j = columns - 1; j > 0; --j) {
-            const R next = at[7 + t * columns + j] + 2.0 * y * one - two;
-            two = one;
-            one = next;
-        }
-        row = at[7 + t * columns] + y * one - two;
-        if (t > 0) {
-            const R next = row + 2.0 * x * first - second;
-            second = first;
-            first = next;
-        }
-    }
-    at += 7 + rows * columns;
-    return factor * exp(row + x * first - second);
-}
-
-// ln of a falloff's reduced pressure, in bounds
-template <class R> POINT_FN R reduced_pressure(const scalar *f, const R ln_T, const R inv_T, const R ln_third) {
-    return at_most(at_least(f[2] + f[3] * ln_T - f[4] * inv_T + ln_third, -BLENDED), BLENDED);
-}
-
-// A falloff's rate coefficient. f: of the table; base: that of the limit that it is a multiple of
-template <class R>
-POINT_FN R falloff_rate(const scalar *f, const R T, const R ln_T, const R inv_T, const R base, const R ln_third) {
-    const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third);
-    const R Pr = exp(ln_Pr);
-    const int form = whole_number(f[7]);
-    R rate = f[0] * base / (1.0 + Pr);
-    if (f[6] < 1) rate = rate * Pr;
-    if (form == 3) rate = rate * exp(ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr));
-    else if (form > 0) rate = rate * exp(ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr));
-    return rate;
-}
-
-// Rate coefficients by tables in ln p: P-log, Chebyshev
-template <class M, class R> POINT_FN void tabulated_rates(const M &m, const R p, const R ln_T, const R inv_T, R *out) {
-    if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) {
-        const R ln_p = log(p);
-        const scalar *at = m.reaction_plogs;
-        UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_PLOGS; ++i) *out++ = plog_rate(at, ln_T, inv_T, ln_p);
-        at = m.reaction_chebyshevs;
-        UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) *out++ = chebyshev_rate<M>(at, inv_T, ln_p);
-    }
-}
 
 template <bool UNROLLED = false, class M, class R>
 POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
@@ -254,7 +118,8 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
             else if (form > 0) rate[i] = rate[i] * exp(ln_blending(ln_F[i], ln_Pr[i]));
         }
     }
-    tabulated_rates(m, p, ln_T, inv_T, k + M::RATE_EXPONENTS + M::RATE_FALLOFFS);
+    const R *const C = s.C;
+    tabled_rates(m, T, p, ln_T, inv_T, C, k + M::RATE_EXPONENTS + M::RATE_FALLOFFS);
 }
 
 // C_k [mol/m3]; c_k and L_k of s
@@ -263,6 +128,7 @@ POINT_FN void concentration(const M &m, const R T, const R ln_T, const R inv_T, 
                             const Gamma &ln_gamma, const int k, R &C, Reacting<M, R> &s) {
     C = rho * (Y[k] * m.inv_W[k]);
     s.c[k] = C;
+    if constexpr (M::RATES_MIXED) s.C[k] = C;
     R L = potential<true>(m, T, ln_T, inv_T, k);
     if constexpr (is_given<Gamma>::value) {
         if constexpr (M::kinetics_fugacity) s.c[k] = C * exp(ln_gamma[k]);

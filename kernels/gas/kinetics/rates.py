@@ -54,7 +54,7 @@ for name, unit, what, *per in (
 STATE = "T p rho Y ln_gamma?"
 TABLES = (
     "reaction_shift reaction_potentials reaction_exponents reaction_colliders reaction_falloffs "
-    "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
+    "reaction_tabled reaction_factors reaction_pairs reaction_others reaction_net"
 )
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SHARED_TABLES = (  # the reactions again, for threads that share a point: warps of a block, lanes of a warp
@@ -63,7 +63,8 @@ SHARED_TABLES = (  # the reactions again, for threads that share a point: warps 
 )
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
-    "P-log, Chebyshev as Cantera 3.2 has them (originals not seen)"
+    "P-log, Chebyshev, Blowers & Masel 2000, linear Burke (Singal et al. 2024) as Cantera 3.2 has them (originals not "
+    "seen)"
 )
 VALID = "T >= 200 K; below, the coefficients at 200 K"
 DOUBLE = "rate coefficients and equilibrium constants are beyond the range of single precision"

@@ -89,6 +89,7 @@ POINT_FN void activities_in_packs(const M &m, const double T, const double ln_T,
         const Numbers I = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
         store(C + some.first, C_k);
         store(s.c + some.first, c);
+        if constexpr (M::RATES_MIXED) store(s.C + some.first, C_k);
         store(s.L + some.first, L);
         store(s.I + some.first, I);
         store(s.D + some.first, c / I);
@@ -123,5 +124,6 @@ POINT_FN void reacting_alone(const M &m, const R T, const R p, const R rho, cons
     exp_all<4 * FALLOFFS>(x);
 
     if constexpr (FALLOFFS > 0) blended_falloffs(m, T, ln_T, inv_T, ln_reduced, x, x + FALLOFFS, weight, s);
-    tabulated_rates(m, p, ln_T, inv_T, s.k + RATES + FALLOFFS);
+    const R *const C = s.C;
+    tabled_rates(m, T, p, ln_T, inv_T, C, s.k + RATES + FALLOFFS);
 }

@@ -80,7 +80,7 @@ template <class M, class R, int LD> struct Slopes {
     static constexpr int NS = M::NS;
     static constexpr int GS = with_gamma<M>() ? NS * NS : 1;
     static constexpr bool walked = GS > 1 && !M::kinetics_fugacity; // G by the reactions
-    static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+    static constexpr bool pressed = M::RATES_PRESSED;
     R w[NS], T[NS], p[pressed ? NS : 1], common[NS];
     Room<R, LD * LD> J;
     Room<R, GS> G;
@@ -92,6 +92,7 @@ template <class M, class R, int LD> struct Slopes {
 template <class M, class R> struct SlopeParts {
     Reacting<M, Dual<R, 2>> d;
     R E[M::NS], L_T[M::NS], inv_third[M::RATE_COLLIDERS + 1];
+    RateState<R, const R *> state; // for slopes of rate coefficients in concentrations
 };
 
 // The walker that fills them. s: activities. S, Parts, O: Reacting, SlopeParts, Slopes, or what looks like them
@@ -129,10 +130,24 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
         if constexpr (Slopes<M, R, LD>::pressed) {
             if (pressed) net([&](int i, const scalar nu) INLINED { o.p[i] += nu * q_z; });
         }
+        if constexpr (M::RATES_MIXED > 0) {
+            const int mixed = number - (M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATES_TABLED - M::RATES_MIXED);
+            if (mixed >= 0) mixture(mixed, by_k, own, net);
+        }
         if constexpr (Slopes<M, R, LD>::walked)
             net([&](int i, const scalar nu) INLINED {
                 net([&](int j, const scalar other) INLINED { o.G[i * NS + j] -= (nu * other) * back; });
             });
+    }
+
+    // what a rate coefficient that depends on concentrations adds, as colliders do
+    template <class Net>
+    POINT_FN void mixture(const int which, const R by_k, const Dual<R, 2> &k, const Net &net) const {
+        const scalar *const at = m.reaction_tabled + M::mixed_place(which);
+        linear_burke_slopes<M>(at, parts.state, k.v, k.d[1], [&](const int collider, const R slope) INLINED {
+            const R q = by_k * slope;
+            net([&](int i, const scalar nu) INLINED { o.third[collider * NS + i] += nu * q; });
+        });
     }
 
     // J(i, j): that of the i-th and the j-th of the species
@@ -344,6 +359,11 @@ PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Part
     }
     parts.inv_third[COLLIDERS] = R(1.0);
     d.third[COLLIDERS] = Dual<R, 2>(1.0);
+    if constexpr (M::RATES_MIXED > 0) {
+        FOR_SPECIES (k, NS) d.C[k] = still<2>(s.C[k]);
+        const R *const C = s.C;
+        parts.state = rate_state(T, R(log(T)), s.inv_T, ln_pressure<M>(p), C);
+    }
     rate_coefficients<true>(m, T_d, p_d, d);
 
     const R start = 0.0 * (p * s.inv_T);

@@ -13,15 +13,13 @@ import itertools
 
 import numpy as np
 
-from ..species.reactions import Arrhenius, Chebyshev, Falloff, Plog, Reaction
+from ..species.reactions import Arrhenius, Falloff, Reaction
+from . import tabled
+from .falloffs import FalloffRow, falloff_row, reference_limit
 
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
 FARTHEST = 400.0  # of |L_k|, 50 less than the bound in rates.h: room for ln gamma
 MOST = 500.0  # of |sums of L_k| over the species of a side, the exponents of products: room for rate coefficients
-NEVER = 1e10  # 1/K: exp(-T x) is 0 from this x on
-GONE = 1e8  # K: exp(-x/T) is 0 from this x on
-ALWAYS = 1e-25  # 1/K: exp(-T x) is 1 below this x
-NO_BLENDING = [0.0] * 7
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))  # (species of the left side, of the right side)
 COLLIDERS_AT_ONCE = 4  # the body sums so many at a time: the table is filled up with empty ones
 
@@ -35,7 +33,7 @@ class ReactionRow:
 
     factor: float  # A times the multiplier, SI; 1 if the coefficient's own row has it
     number: int  # place in the mechanism, from 0
-    coefficient: int  # row of the rate coefficient: exponents first, then falloffs, P-logs, Chebyshevs
+    coefficient: int  # row of the rate coefficient: exponents first, then falloffs, then those of tabled.py
     collider: int  # row of third-body weights; the number of colliders if none multiplies the rate
     reversible: bool
     reactants: tuple[int, ...]  # species; a coefficient of 2 is the species twice
@@ -90,25 +88,6 @@ class GeneralRow:
         return row
 
 
-@dataclasses.dataclass(frozen=True)
-class FalloffRow:
-    """A falloff or chemically activated coefficient. Reference limit: high pressure for a falloff, low for an activated
-    reaction."""
-
-    limit: Arrhenius  # the reference limit
-    base: int  # row of the limit's (b, E/R) among the exponents
-    collider: int  # row of third-body weights
-    factor: float  # A of the reference limit times the multiplier; 0 if either limit is 0
-    ratio: list[float]  # ln A, b, E/R of low over high
-    activated: bool
-    form: int  # FORMS
-    blending: list[float]  # seven numbers of ln_blending in rates.h
-
-    def numbers(self) -> list[float]:
-        """The row of `reaction_falloffs`."""
-        return [self.factor, self.base, *self.ratio, self.collider, self.activated, self.form, *self.blending]
-
-
 @dataclasses.dataclass
 class ColliderRow:
     """[M] = sum of weight_k C_k."""
@@ -146,8 +125,7 @@ class ReactionTables:
     colliders: list[ColliderRow]  # those of falloffs first
     logs: int  # so many of the colliders' logarithms are needed
     falloffs: list[FalloffRow]
-    plogs: list[list[float]]  # rows of `reaction_plogs`
-    chebyshevs: list[list[float]]  # rows of `reaction_chebyshevs`
+    tabled: list[tabled.Row]  # rows of `reaction_tabled`, kind by kind
     pairs: dict[tuple[int, int], list[ReactionRow]]  # by pattern, in the mechanism's order
     others: list[GeneralRow]
 
@@ -157,18 +135,19 @@ class ReactionTables:
         self.L, self.shift = _elements(species, mechanism)
 
         falloffs = [r for r in self.reactions if isinstance(r.rate, Falloff)]
-        plogs = [(r, r.rate) for r in self.reactions if isinstance(r.rate, Plog)]
-        chebyshevs = [(r, r.rate) for r in self.reactions if isinstance(r.rate, Chebyshev)]
+        with_rows = tabled.in_order(self.reactions)
 
-        collider_of = self._number_colliders(falloffs)
+        sums_of = self._number_colliders(falloffs)
         exponent_of = self._number_exponents(falloffs)
 
         # Rate coefficients with rows of their own follow the exponents, kind by kind.
-        self.falloffs = [_falloff_row(r, exponent_of[r.number], collider_of[r.number]) for r in falloffs]
-        self.plogs = [_plog_row(rate, r.multiplier) for r, rate in plogs]
-        self.chebyshevs = [_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs]
-        tabled = falloffs + [r for r, _ in plogs + chebyshevs]
-        coefficient_of = exponent_of | {r.number: place for place, r in enumerate(tabled, len(self.exponents))}
+        self.falloffs = []
+        for r in falloffs:
+            rate: Falloff = r.rate  # type: ignore[assignment]
+            self.falloffs.append(falloff_row(rate, r.multiplier, exponent_of[r.number], sums_of[r.number][0]))
+        self.tabled = [tabled.row(r, sums_of[r.number], self.ns, species.R) for r in with_rows]
+        of_rows = enumerate([*falloffs, *with_rows], len(self.exponents))
+        coefficient_of = exponent_of | {r.number: place for place, r in of_rows}
 
         # Reactions: those of the fast form by pattern, the others apart.
         self.pairs = {pattern: [] for pattern in PATTERNS}
@@ -180,7 +159,7 @@ class ReactionTables:
                 r.rate.A * r.multiplier if isinstance(r.rate, Arrhenius) else 1.0,
                 r.number,
                 coefficient_of[r.number],
-                collider_of[r.number] if multiplies else len(self.colliders),
+                sums_of[r.number][0] if multiplies else len(self.colliders),
                 r.reversible,
             )
             if _paired(r, self.L):
@@ -189,19 +168,20 @@ class ReactionTables:
             else:
                 self.others.append(_general_row(r, head, self.shift))
 
-    def _number_colliders(self, falloffs) -> dict[int, int]:
-        """{number of a reaction: row of its collider}. Falloffs come first: the body needs their logarithms."""
+    def _number_colliders(self, falloffs) -> dict[int, list[int]]:
+        """{number of a reaction: rows of the sums that its rate depends on}. Falloffs come first: the body needs their
+        logarithms."""
         rows: dict[tuple, ColliderRow] = {}
-        of_reaction = {}
+        of_reaction: dict[int, list[int]] = {}
 
         for r in [*falloffs, *self.reactions]:
-            if r.collider:
-                weights = r.collider.weights(self.ns)
+            of_reaction[r.number] = []
+            for weights in r.sums(self.ns):
                 row = rows.setdefault(tuple(weights), ColliderRow(weights, set()))
                 row.touched |= set(r.net)
-                of_reaction[r.number] = list(rows).index(tuple(weights))
+                of_reaction[r.number].append(list(rows).index(tuple(weights)))
 
-        self.logs = len({of_reaction[r.number] for r in falloffs if r.collider})
+        self.logs = len({of_reaction[r.number][0] for r in falloffs})
         self.colliders = list(rows.values())
         for _ in range(-len(rows) % COLLIDERS_AT_ONCE):
             self.colliders.append(ColliderRow(np.zeros(self.ns), set()))
@@ -220,7 +200,7 @@ class ReactionTables:
                 of_reaction[r.number] = rows.setdefault((r.rate.b, r.rate.E), len(rows))
 
         for r in falloffs:
-            limit = _reference(r.rate)
+            limit = reference_limit(r.rate)
             of_reaction[r.number] = rows.setdefault((limit.b, limit.E), len(rows))
 
         self.exponents = list(rows)
@@ -229,7 +209,7 @@ class ReactionTables:
     @property
     def coefficients(self) -> int:
         """Number of rate coefficients of all kinds."""
-        return len(self.exponents) + len(self.falloffs) + len(self.plogs) + len(self.chebyshevs)
+        return len(self.exponents) + len(self.falloffs) + len(self.tabled)
 
     @property
     def weights(self) -> np.ndarray:
@@ -332,80 +312,3 @@ def _general_row(r: Reaction, head: tuple, shift) -> GeneralRow:
 
     left = sum(shift[:, s] * nu for s, nu in r.net.items()) if r.net else np.zeros(2)
     return GeneralRow(*head, left, forward, reverse, r.reactants, r.products, r.net)  # type: ignore[call-arg]
-
-
-# ---------------------------------------------------------------- rate coefficients
-
-FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
-
-
-def _reference(rate: Falloff) -> Arrhenius:
-    """The limit of which the rate coefficient is a multiple."""
-    return rate.low if rate.activated else rate.high
-
-
-def _falloff_row(r: Reaction, base: int, collider: int) -> FalloffRow:
-    rate: Falloff = r.rate  # type: ignore[assignment]
-    low, high, limit = rate.low, rate.high, _reference(rate)
-    if not low.A * high.A:  # one limit is 0, and so is the rate
-        return FalloffRow(limit, base, collider, 0.0, [0.0, 0.0, 0.0], False, 0, NO_BLENDING)
-
-    factor = limit.A * r.multiplier
-    if rate.form == "SRI" and not rate.numbers[3]:
-        factor = 0.0
-    ratio = [np.log(low.A / high.A), low.b - high.b, low.E - high.E]
-
-    return FalloffRow(limit, base, collider, factor, ratio, rate.activated, FORMS[rate.form], _blending(rate))
-
-
-def _blending(rate: Falloff) -> list[float]:
-    """Seven numbers of ln_blending in rates.h."""
-    if rate.form == "SRI":
-        a, b, c, d, e = rate.numbers
-        second = 1 / c if c and 1 / c <= NEVER else 0.0
-        return [np.log(d) if d > 0 else -1e3, e, a if b < GONE else 0.0, min(b, GONE), second, 0.0, 0.0]
-
-    if rate.form == "Tsang":
-        return [*rate.numbers, 0.0, 0.0, 0.0, 0.0, 0.0]
-    if rate.form == "Lindemann":
-        return NO_BLENDING
-
-    # Troe: F_cent = constant + sum of share exp(-T inverse) over two terms + exp(-T2/T).
-    a, T3, T1, T2 = rate.numbers
-    constant, terms = 0.0, []
-
-    for share, T in ((1 - a, T3), (a, T1)):
-        inverse = 1 / T if abs(T) >= 1e-300 else np.inf
-        if 0 <= inverse < ALWAYS:
-            constant += share
-        if ALWAYS <= abs(inverse) <= NEVER:
-            terms += [share, inverse]
-        else:
-            terms += [0.0, 0.0]
-
-    return [constant, *terms, float(T2 != 0 and T2 < GONE), min(T2, GONE)]
-
-
-def _plog_row(rate: Plog, multiplier: float) -> list[float]:
-    """Multiplier, number of pressures; of each pressure ln p, 1/(ln p less the ln p before), number of terms, terms.
-
-    A term: A, or ln A of a single term; b; E/R."""
-    row: list[float] = [multiplier, len(rate.pressures)]
-    before = None
-
-    for p, terms in zip(rate.pressures, rate.terms):
-        row += [np.log(p), 1 / np.log(p / before) if before else 0.0, len(terms)]
-        before = p
-        for term in terms:
-            row += [np.log(term.A) if len(terms) == 1 else term.A, term.b, term.E]
-
-    return row
-
-
-def _chebyshev_row(rate: Chebyshev, multiplier: float) -> list[float]:
-    """Multiplier, rows, columns, x = a + b/T and y = c + d ln p, the coefficients times ln 10."""
-    (T0, T1), (p0, p1) = rate.temperatures, rate.pressures
-    x, y = 1 / T1 - 1 / T0, np.log(p1 / p0)
-    data = np.log(10) * np.array(rate.data)
-    along = [-(1 / T0 + 1 / T1) / x, 2 / x, -(np.log(p0) + np.log(p1)) / y, 2 / y]
-    return [multiplier, *data.shape, *along, *data.ravel()]

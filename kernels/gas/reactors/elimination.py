@@ -34,16 +34,15 @@ def elimination(tables: ReactionTables) -> list[int]:
 
 
 def _coupled(tables: ReactionTables):
-    """(ns, ns): whether a reaction that makes or consumes species i depends on species j, other than by the efficiency
-    that its collider has of most species."""
+    """(ns, ns): whether a reaction that makes or consumes species i depends on species j, other than by the weight
+    that most species have in a sum."""
     out = np.eye(tables.ns, dtype=bool)
     for r in tables.reactions:
         rows = [*r.reactants, *r.products]
         columns = {*r.orders, *r.reactants}
         if r.reversible:
             columns |= set(r.products)
-        if r.collider:
-            weights = r.collider.weights(tables.ns)
+        for weights in r.sums(tables.ns):
             values, counts = np.unique(weights, return_counts=True)
             columns |= set(np.flatnonzero(weights != values[counts.argmax()]))
         out[np.ix_(rows, sorted(columns))] = True

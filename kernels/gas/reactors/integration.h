@@ -115,7 +115,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
     static constexpr int NS = M::NS;
     static constexpr int SUM = NS;
     static constexpr int P = NS + 1;
-    static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+    static constexpr bool pressed = M::RATES_PRESSED;
     static constexpr bool real = with_gamma<M>();
     static constexpr int OF_B = SUM + 1 + pressed;
     static constexpr int OF_S = OF_B + 1;

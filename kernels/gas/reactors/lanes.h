@@ -118,28 +118,17 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
             s.set(M::LANES_K + EXPONENTS + i,
                   falloff_rate(f, T, ln_T, inv_T, s[M::LANES_K + base], R(log(at_least(third, SMALLEST)))));
     }
-    if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) { // by all lanes: a table has no places of its rows
-        const Dual<R, 2> ln_p_d = log(p_d);
-        const R ln_p = ln_p_d.v;
-        const scalar *at = m.reaction_plogs;
+    if constexpr (M::RATES_TABLED > 0) { // by all lanes: a table has no places of its rows
+        const scalar *at = m.reaction_tabled;
+        const auto state = rate_state(T, ln_T, inv_T, ln_pressure<M>(p), Absent());
+        const auto state_d = rate_state(T_d, ln_T_d, inv_T_d, ln_pressure<M>(p_d), Absent());
         UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_PLOGS; ++i) {
+        for (int i = 0; i < M::RATES_TABLED; ++i) {
             const int j = EXPONENTS + FALLOFFS + i;
             const bool mine = lane == i % 32;
-            if constexpr (SLOPES) leave(mine, j, plog_rate(at, ln_T_d, inv_T_d, ln_p_d));
+            if constexpr (SLOPES) leave(mine, j, tabled_rate(m, at, state_d));
             else {
-                const R k = plog_rate(at, ln_T, inv_T, ln_p);
-                if (mine) s.set(M::LANES_K + j, k);
-            }
-        }
-        at = m.reaction_chebyshevs;
-        UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) {
-            const int j = EXPONENTS + FALLOFFS + M::RATE_PLOGS + i;
-            const bool mine = lane == i % 32;
-            if constexpr (SLOPES) leave(mine, j, chebyshev_rate<M>(at, inv_T_d, ln_p_d));
-            else {
-                const R k = chebyshev_rate<M>(at, inv_T, ln_p);
+                const R k = tabled_rate(m, at, state);
                 if (mine) s.set(M::LANES_K + j, k);
             }
         }
@@ -335,7 +324,7 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             leave(6, -(scaled * row(M::LANES_E, o.d) * (De * Df)));
             leave(7, -(scaled * row(M::LANES_E, o.e) * (Dd * Df)));
             if constexpr (THREE) leave(5, all * (ca * cb)), leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
-            if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) leave(9, in_z);
+            if constexpr (M::RATES_PRESSED) leave(9, in_z);
         };
         each_reaction(M::LANES_LONG, first, end < M::LANES_REACTIONS ? end : M::LANES_REACTIONS, slopes);
         __syncwarp();
@@ -423,7 +412,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
             stiffness = summed(stiffness);
         }
         const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
-        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+        constexpr bool pressed = M::RATES_PRESSED;
         constexpr int OF_U = M::LANES_V;
         constexpr int OF_P = OF_U + NS;
         constexpr int OF_X = OF_P + NS;

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 
 from ...engine.backend.facts import KIB, REFERENCE
+from ..kinetics import tabled
 from ..kinetics.crew import word
 from ..kinetics.tables import ReactionRow, ReactionTables
 from ..plan import LARGE
@@ -55,6 +56,8 @@ def encoded(tables: ReactionTables) -> OfLanes:
     three, two = _by_length(tables)
     layout = _Layout(tables, len(three) + len(two))
     if not layout.fits or not all(_slopes_have_places(row, tables) for row in tables.others):
+        return none()
+    if any(row.kind in tabled.MIXED for row in tables.tabled):
         return none()
 
     listed = _apart(three, tables.ns) + _apart(two, tables.ns)
@@ -111,7 +114,7 @@ class _Layout:
     def __init__(self, tables: ReactionTables, listed: int):
         ns = tables.ns
         self.stride = (ns + 1) | 1
-        self.pressed = bool(tables.plogs or tables.chebyshevs)
+        self.pressed = any(row.kind in tabled.PRESSED for row in tables.tabled)
         self.listed = listed
 
         lengths = dict(
@@ -216,7 +219,7 @@ def _slopes(portion: list[ReactionRow], tables: ReactionTables, layout: _Layout)
     """The table of sums for the rates and slopes of a portion of reactions."""
     gathered: dict[int, Terms] = collections.defaultdict(list)
     at, stride = layout.at, layout.stride
-    pressed = len(tables.exponents) + len(tables.falloffs)  # from this rate coefficient on
+    rows = len(tables.exponents) + len(tables.falloffs)  # from this rate coefficient on
 
     for r, row in enumerate(portion):
         collider = _collider(row, tables)
@@ -229,7 +232,7 @@ def _slopes(portion: list[ReactionRow], tables: ReactionTables, layout: _Layout)
             targets += [(i * stride + j, value) for j, value in species]
             if collider < len(tables.colliders):
                 targets.append((layout.pairs[collider, i], OF_THIRD))
-            if row.coefficient >= pressed:
+            if row.coefficient >= rows and tables.tabled[row.coefficient - rows].kind in tabled.PRESSED:
                 targets.append((at["P"] + i, OF_P))
 
             for target, value in targets:

@@ -14,7 +14,7 @@ HEADER = "gas/reactors/lanes.h"  # the bodies for lanes
 TABLE = "lanes_reactions"  # its sizes have LANES_ROWS: numbers of a point in shared memory, 0 without room
 RATES = (
     "lanes_reactions lanes_rates lanes_slopes lanes_efficiencies reaction_weights reaction_shift reaction_potentials "
-    "reaction_exponents reaction_falloffs reaction_plogs reaction_chebyshevs reaction_others "
+    "reaction_exponents reaction_falloffs reaction_tabled reaction_others "
     "inv_W W inv_p_ref T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa_cold? T_cold? "
     "T_cold_highest? nasa9? nasa9_break?"
 )

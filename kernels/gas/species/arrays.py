@@ -12,9 +12,12 @@ import numpy as np
 from ...engine.errors import MixtureError
 from .fields import ATTRACTION, COVOLUME, GEOMETRY, NUMBERS, OMEGA_A, OMEGA_B, ROWS, Field
 from .gas_constant import GAS_CONSTANT
+from .names import own_name
+from .units import short
 
 HEAVIEST = 1e6  # kg/mol, of lumps of soot, whose molar mass follows from their atoms
 KIJ_LIMIT = 0.9  # published k_ij reach 0.6; a larger one most likely comes from an a_ij in another unit
+PAIRS = ("kij", "rk_a")  # fields with a column for each species
 PAIR_BYTES = 400  # of each pair of species, for the matrices of all models while they are made
 
 INPUTS = (*NUMBERS, *ROWS)  # the fields that `from_arrays` takes by name, beside a, b, geometry, kij, nasa9 and T_break
@@ -64,6 +67,7 @@ class Checks:
     def array(self, field: Field, value, spread: bool = True) -> np.ndarray:
         """The field's array as float64. spread: a number holds for all species."""
         shape = field.sizes(self.ns)
+        value = self.in_order(field.name, value, both=field.name in PAIRS)
         try:
             array = floats(value)
         except (TypeError, ValueError) as error:
@@ -75,6 +79,37 @@ class Checks:
             array.shape != shape, f"{field.name} has shape {array.shape}, wanted {shape} for {self.ns} species."
         )
         return array
+
+    def in_order(self, what: str, value, both: bool = False):
+        """Numbers with the names of species, a dict or an object of pandas or xarray, in the species' order, without
+        those of other species; anything else as it came. both: columns are species, too."""
+        if np.ma.is_masked(value):
+            row = int(np.argwhere(np.ma.getmaskarray(value))[0][0])
+            of = f" of {self.names[row]!r}" if row < self.ns else ""
+            self.refuse(True, f"{what}{of} is masked, wanted a number.")
+
+        if isinstance(value, dict):
+            rows = self._rows(what, list(value))
+            return [list(value.values())[row] for row in rows]
+
+        labels = labels_of_axes(value)
+        if not labels:
+            return value
+        array = np.asarray(value)
+        for axis in range(min(len(labels), 1 + both)):
+            if labels[axis] is not None:
+                array = array.take(self._rows(what, labels[axis]), axis)
+        return array
+
+    def _rows(self, what: str, labels: list) -> list[int]:
+        """Where each species stands among labels."""
+        self.refuse(len(set(labels)) < len(labels), f"{what}: a species comes twice in {short(labels)}.")
+        rows = []
+        for name in self.names:
+            own = own_name(name, labels)
+            self.refuse(own is None, f"{what} of species {name!r} is missing; there is {short(labels)}.")
+            rows.append(labels.index(own))
+        return rows
 
     def check_bounds(self, field: Field, values, may_lack: bool, high: float) -> None:
         """Each value from field.low to `high`; nan where it may be unknown."""
@@ -107,6 +142,7 @@ class Checks:
 
     def nine(self, rows, T_break) -> tuple[np.ndarray, np.ndarray]:
         """nasa9 (ns, ranges, 9) and T_break (ns, ranges + 1)."""
+        rows, T_break = self.in_order("nasa9", rows), self.in_order("T_break", T_break)
         try:
             rows, T_break = floats(rows), floats(T_break)
         except (TypeError, ValueError) as error:
@@ -193,6 +229,22 @@ def checked_kij(names, kij, where: str) -> np.ndarray:
             "wanted a symmetric matrix with a zero diagonal."
         )
     return locked(kij)
+
+
+def labels_of_axes(value) -> list:
+    """For each axis of an object of pandas or xarray its labels, if they are texts, else None; empty for others."""
+    if hasattr(value, "index") and hasattr(value, "to_numpy"):  # a Series, a DataFrame
+        axes = [value.index, *([value.columns] if hasattr(value, "columns") else [])]
+    elif hasattr(value, "coords") and hasattr(value, "dims"):  # a DataArray
+        axes = [value.coords[dim].values if dim in value.coords else [] for dim in value.dims]
+    else:
+        return []
+
+    out: list = []
+    for axis in axes:
+        labels = [label.item() if isinstance(label, np.generic) else label for label in axis]
+        out.append(labels if labels and all(isinstance(label, str) for label in labels) else None)
+    return out
 
 
 def floats(value) -> np.ndarray:

@@ -9,12 +9,13 @@ import math
 import os
 import re
 import stat
+import warnings
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
 from ...engine.errors import MixtureError
-from .cantera_text import text_of
+from .cantera_text import first_document, text_of
 from .gas_constant import GAS_CONSTANT
 from .units import Units, short as _short
 
@@ -242,13 +243,17 @@ class File:
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
                 raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
             self.passed_over: dict[str, str] = {}
-            text = _without_reactions(text_of(self.path.read_bytes()), self.passed_over)
+            text, has_more = first_document(text_of(self.path.read_bytes()))
+            text = _without_reactions(text, self.passed_over)
         except UnicodeDecodeError:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
         except (OSError, ValueError) as error:  # ValueError: also for a path with a null byte
             reason = getattr(error, "strerror", error)
             searched = "" if os.path.exists(path) else _searched()
             raise MixtureError(f"{path}: cannot be read ({reason}){searched}.") from None
+
+        if has_more:
+            warnings.warn(f"{path}: has several YAML documents; the first is read, as by Cantera.", stacklevel=4)
 
         self.top = Node(self._data(text), str(path), Units(R=R))
 

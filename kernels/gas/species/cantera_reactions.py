@@ -31,10 +31,10 @@ PLAIN = ("", "elementary", "three-body", "Arrhenius", "three-body-Arrhenius")
 PLOG = ("pressure-dependent-Arrhenius", "three-body-pressure-dependent-Arrhenius")
 CHEBYSHEV = ("Chebyshev", "three-body-Chebyshev")
 BLENDED = ("falloff", "chemically-activated")
-READ = (*PLAIN, *PLOG, *CHEBYSHEV, *BLENDED)
+BLOWERS_MASEL = ("Blowers-Masel", "three-body-Blowers-Masel")
+LINEAR_BURKE = ("linear-Burke", "three-body-linear-Burke")
+READ = (*PLAIN, *PLOG, *CHEBYSHEV, *BLENDED, *BLOWERS_MASEL, *LINEAR_BURKE)
 NOT_READ = (  # known to Cantera 3.2; for the message only
-    "Blowers-Masel",
-    "linear-Burke",
     "two-temperature-plasma",
     "electron-collision-plasma",
     "custom-rate-function",
@@ -47,7 +47,7 @@ NOT_READ = (  # known to Cantera 3.2; for the message only
 KEYS = (
     "equation type rate-constant low-P-rate-constant high-P-rate-constant Troe SRI Tsang efficiencies "
     "default-efficiency rate-constants temperature-range pressure-range data orders negative-orders "
-    "nonreactant-orders negative-A duplicate id note units"
+    "nonreactant-orders negative-A duplicate id note units colliders"
 ).split()
 BALANCE = 1e-4  # relative difference of an element's atoms on both sides that is accepted
 SHOWN = 3  # equations listed in a note
@@ -189,6 +189,9 @@ class _Reader:
         if rates.has_own_units(node):
             self._remark("with units within a rate constant, where they are of no effect; wanted beside it", node)
 
+        if rates.lacks_energy(node):
+            self._remark("without Ea, which counts as 0", node)
+
         # The rate: the unit of A depends on the number of concentrations.
         orders = self._orders(node, equation, reactants)
         order = sum(orders.values()) + equation.multiplied
@@ -225,6 +228,10 @@ class _Reader:
             return rates.plog(node, order)
         if kind in CHEBYSHEV:
             return rates.chebyshev(node, order - drops, order)
+        if kind in BLOWERS_MASEL:
+            return rates.blowers_masel(node, order)
+        if kind in LINEAR_BURKE:
+            return rates.linear_burke(node, order, lambda name: self._known(node, name))
         return rates.plain(node, order)
 
     # ---- species
@@ -332,6 +339,12 @@ class _Reader:
             factors = factors or {name: 1.0}
 
         return Collider(name, default, self._efficiencies(given, factors))
+
+    def _known(self, node, name) -> int | None:
+        """The index of a collider; None if it is left out."""
+        found = self.names.find(name)
+        node.refuse(found is None and not self.skips_third_bodies, self.names.absent(name))
+        return None if found is None else self.index.get(found)
 
     def _efficiencies(self, given, factors) -> dict[int, float]:
         """{species: efficiency} for species of the mixture."""

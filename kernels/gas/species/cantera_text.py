@@ -1,4 +1,4 @@
-"""The text of a YAML file from its bytes: encodings, characters that YAML does not know, and directives."""
+"""The text of a YAML file from its bytes: encodings, characters that YAML does not know, directives, documents."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ MARKS = (
 )
 # Control characters, and the line ends that only YAML 1.1 has. Cantera's reader passes over them.
 STRAY = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# Where a document of the file begins or ends. Such a line is a mark even within a text over several lines.
+MARK_OF_DOCUMENT = re.compile(r"^(---|\.\.\.)(?=\s|\Z)", re.MULTILINE)
+EMPTY = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*\Z")  # blank lines and comments only
 HEAD = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n|%[^\n]*\n)*")  # blank lines, comments, directives
 
 
@@ -28,6 +31,18 @@ def text_of(data: bytes) -> str:
     text = _decoded(data).replace("\r\n", "\n").replace("\r", "\n")
     text = STRAY.sub(" ", text)
     return HEAD.sub(_without_directives, text)
+
+
+def first_document(text: str) -> tuple[str, bool]:
+    """(first document of a text, whether there is more behind it): Cantera reads the first document of a file."""
+    marks = list(MARK_OF_DOCUMENT.finditer(text))
+    if marks and marks[0][1] == "---" and EMPTY.match(text[: marks[0].start()]):
+        marks = marks[1:]
+    if not marks:
+        return text, False
+
+    rest = MARK_OF_DOCUMENT.sub("", text[marks[0].start() :])
+    return text[: marks[0].start()], not EMPTY.match(rest)
 
 
 def _decoded(data: bytes) -> str:

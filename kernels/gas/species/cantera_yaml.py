@@ -43,7 +43,7 @@ from .cantera_thermo import polynomial_fields
 from .critical import FROM, Unusable
 from .data import SpeciesData
 from .gas_constant import GAS_CONSTANT
-from .names import Names
+from .names import Names, own_name
 from .units import short as _short
 
 GASES = (PENG_ROBINSON, RK, IDEAL)
@@ -82,7 +82,9 @@ def read_cantera_yaml(path, phase=None, models=(PENG_ROBINSON,), without=(), cho
     file = File(path, R=R)
     node, name = _choose_phase(file, phase, models)
     entries = _species_of(file, node)
-    _refuse_unknown(node, [*without, *(key for key in choices or () if key != "*")], entries)
+    without = [_own(node, name, entries) for name in without]
+    if choices is not None:
+        choices = {key if key == "*" else _own(node, key, entries): choice for key, choice in choices.items()}
 
     # The fields of each species. Redlich-Kwong needs no acentric factor.
     rk = node.data["thermo"] == RK == models[0]
@@ -139,11 +141,12 @@ def _checked(phase, rows, where: str, R: float, without_critical: bool) -> Speci
     return dataclasses.replace(species, sources=sources, origin=origin)
 
 
-def _refuse_unknown(phase, wanted, entries):
-    """Raises MixtureError if a species to leave out or to choose is not in the phase."""
+def _own(phase, name, entries) -> str:
+    """The file's name of a species to leave out or to choose. Raises MixtureError if it is not in the phase."""
     names = [entry.data["name"] for entry in entries]
-    for name in wanted:
-        phase.refuse(name not in names, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
+    own = own_name(name, names)
+    phase.refuse(own is None, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
+    return str(own)
 
 
 def _species_rows(phase, entries, elements, needs: Needs):

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...engine.errors import MixtureError, refuse
+from ...engine.registry import split
 from .arrays import Checks, checked_arrays, checked_kij, locked
 from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
 from .gas_constant import chosen as chosen_gas_constant
 from .interactions import kij_of_pairs
+from .names import own_name
 from .reactions import Mechanism
 
 if TYPE_CHECKING:  # ruamel.yaml is needed for files only
@@ -108,7 +110,9 @@ class SpeciesData(_Arrays):
     ) -> SpeciesData:
         """Build from arrays of length ns (a scalar holds for all species), with the checks that a file gets.
 
-        arrays: those of the table in fields.py, by name; an absent one has its default there. Give either Tc [K] and
+        names: a list, or a text with blanks between them. arrays: those of the table in fields.py, by name; an absent
+        one has its default there. Numbers by species, {"CH4": 190.6, ...} or with the index of a Series, a DataFrame or
+        a DataArray, go by these names and may have other species too. Give either Tc [K] and
         pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the other two are computed.
         nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials are used, and nasa_low, nasa_high, T_mid
         are None. A species with fewer ranges repeats its last range, with the last temperature again.
@@ -117,7 +121,7 @@ class SpeciesData(_Arrays):
         of_atoms: W follows from compositions, so that a large one is no error of units.
         where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
-        checks = Checks(names, where, chosen_gas_constant(gas_constant))
+        checks = Checks(split(names), where, chosen_gas_constant(gas_constant))
         checks.check_names()
 
         unknown = set(arrays) - set(BY_NAME)
@@ -233,14 +237,12 @@ class SpeciesData(_Arrays):
         return np.where(known, self.Vc, OMEGA_VC * self.R * self.Tc / self.pc), [note]
 
     def index(self, name: str) -> int:
-        """Index of a species. MixtureError, which lists the species, where there is none of that name."""
-        refuse(
-            name not in self.names,
-            f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.",
-            MixtureError,
-        )
-
-        return self.names.index(name)
+        """Index of a species, which may have other letters or another usual name, as in Mixture.find. MixtureError,
+        which lists the species, where there is none of that name."""
+        own = own_name(name, self.names)
+        if own is None:
+            raise MixtureError(f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.")
+        return self.names.index(own)
 
     def with_fit_range(self, T_low: float, T_high: float) -> SpeciesData:
         """The same data with another range [K] for the fit of binary diffusion (Cantera's is max(T_min) to
@@ -268,7 +270,9 @@ class SpeciesData(_Arrays):
         refuse(
             isinstance(names, (set, frozenset)), f"species {names!r}: a set has no order; wanted a list.", MixtureError
         )
-        pick, called = [self.index(name) for name in names], tuple(shown or names)
+        pick = [self.index(name) for name in names]
+        names = tuple(self.names[s] for s in pick)
+        called = tuple(shown or names)
         Checks(called, "species data").check_names()
 
         arrays = {field.name: locked(field.picked(getattr(self, field.name), pick)) for field in FIELDS}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.errors import ArgumentError, MixtureError, refuse
+from .names import own_name
 
 SHOWN = 3  # pairs that a note names
 
@@ -16,8 +17,8 @@ SHOWN = 3  # pairs that a note names
 def kij_of_pairs(names: tuple[str, ...], before: np.ndarray, pairs: Mapping[Any, float]) -> np.ndarray:
     """The matrix k_ij (ns, ns) with other values for some pairs: {"N2/NC12H26": 0.19}, or {("N2", "NC12H26"): 0.19}.
 
-    before: the matrix. A species may have another usual name, as in Mixture.from_names. Raises MixtureError for what is
-    no pair, a species that is not there, and a pair that comes twice.
+    before: the matrix. A species may have other letters, or another usual name as in Mixture.from_names. Raises
+    MixtureError for what is no pair, a species that is not there, and a pair that comes twice.
     """
     kij = np.array(before)
     seen: set[frozenset[int]] = set()
@@ -56,18 +57,8 @@ def two_names(pair) -> list[str]:
     return [str(name).strip() for name in given]
 
 
-def spelled(names: tuple[str, ...], name: str) -> str | None:
-    """The mixture's name of a species that may have another usual name, as in Mixture.from_names; None: not there."""
-    if name in names:
-        return name
-
-    from .brought import meant  # reads the package's species: for names that the mixture spells otherwise
-
-    return next((other for other in meant(name) if other in names), None)
-
-
 def _index(names: tuple[str, ...], name: str) -> int:
-    own = spelled(names, name)
+    own = own_name(name, names)
     if own is None:
         raise MixtureError(f"kij: species {name!r} is not in the mixture, which has {', '.join(names)}.")
     return names.index(own)

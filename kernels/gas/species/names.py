@@ -39,3 +39,16 @@ class Names:
         if self.is_ambiguous(name):
             return f"species {short(name)} may be any of {', '.join(self._alike[str(name).lower()])}."
         return f"species {short(name)} is not in the phase{closest(name, self.names)}."
+
+
+def own_name(name, names) -> str | None:
+    """The mixture's name of the species that somebody calls `name`: the same, in other letters where only one species
+    has it so, or another usual name as in Mixture.from_names. None: of no species, or of several."""
+    found = Names(names).find(name)
+    if found is not None:
+        return found
+
+    from .brought import meant  # reads the package's species: for names that the mixture spells otherwise
+
+    others = [other for other in meant(name) if other in names]
+    return others[0] if len(others) == 1 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ class Arrhenius:
     A: float  # (m3/mol)^(n - 1)/s for a rate with n concentrations
     b: float
     E: float  # activation energy over R [K]
+
+    name: ClassVar[str] = ""
 
     def at(self, T):
         """The rate coefficient at T [K]."""
@@ -30,6 +33,10 @@ class Falloff:
     numbers: tuple[float, ...] = ()  # Troe: a, T3, T1, T2 (0: absent); SRI: a, b, c, d, e; Tsang: A, B
     activated: bool = False  # chemically activated
 
+    @property
+    def name(self) -> str:
+        return f"{'chemically activated' if self.activated else 'falloff'} {self.form}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Plog:
@@ -37,6 +44,8 @@ class Plog:
 
     pressures: tuple[float, ...]  # Pa, ascending
     terms: tuple[tuple[Arrhenius, ...], ...]  # Arrhenius terms at each pressure; k is their sum
+
+    name: ClassVar[str] = "P-log"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +55,59 @@ class Chebyshev:
     temperatures: tuple[float, float]  # range [K]
     pressures: tuple[float, float]  # range [Pa]
     data: tuple[tuple[float, ...], ...]  # a_tp, a row for each t
+
+    name: ClassVar[str] = "Chebyshev"
+
+
+@dataclasses.dataclass(frozen=True)
+class BlowersMasel:
+    """A T^b exp(-E/T), where E goes with the heat of the reaction, dH: 0 up to -4 E0, dH from 4 E0 on, between
+    (w + dH/2) (V - 2w + dH)^2/(V^2 - 4 w^2 + dH^2) with V = 2w (w + E0)/(w - E0). All energies over R [K]."""
+
+    A: float  # (m3/mol)^(n - 1)/s for a rate with n concentrations
+    b: float
+    E0: float  # intrinsic activation energy
+    w: float  # mean of the energies of the bond that breaks and of the bond that forms
+
+    name: ClassVar[str] = "Blowers-Masel"
+
+
+@dataclasses.dataclass(frozen=True)
+class BurkeCollider:
+    """A collider of a linear Burke reaction."""
+
+    species: int
+    efficiency: Arrhenius  # without a unit
+    rate: Plog | Chebyshev | Falloff | None  # None: that of M
+
+
+@dataclasses.dataclass(frozen=True)
+class LinearBurke:
+    """k = sum of k_j(T, p S/(eps_j C)) eps_j C_j/S over all species; S = sum eps_j C_j, C = sum C_j. M's rate at p S/C
+    counts for colliders without one, and for species that are no colliders (eps = 1). A falloff has [M] = p/RT."""
+
+    reference: Plog | Chebyshev | Falloff  # M's
+    colliders: tuple[BurkeCollider, ...]
+
+    name: ClassVar[str] = "linear Burke"
+
+    @property
+    def rates(self) -> list:
+        """M's rate, and those of colliders that have their own."""
+        return [self.reference, *(each.rate for each in self.colliders if each.rate is not None)]
+
+    @property
+    def species(self) -> list[int]:
+        """Colliders with M's rate, then those with their own."""
+        like = [each.species for each in self.colliders if each.rate is None]
+        return like + [each.species for each in self.colliders if each.rate is not None]
+
+    def sums(self, ns: int) -> list[np.ndarray]:
+        """Weights (ns,) of sums of C_k, by which the slopes of k in all C_k come about: C, then each collider's own."""
+        return [np.ones(ns), *np.eye(ns)[self.species]]
+
+
+Rate = Arrhenius | Falloff | Plog | Chebyshev | BlowersMasel | LinearBurke
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +135,7 @@ class Reaction:
     products: dict[int, float]
     orders: dict[int, float]  # forward orders {species: order}
     reversible: bool
-    rate: Arrhenius | Falloff | Plog | Chebyshev
+    rate: Rate
     collider: Collider | None = None  # a factor of the rate; in a falloff reaction the [M] of Pr
     multiplier: float = 1.0
     duplicate: bool = False  # marked as a duplicate
@@ -87,11 +149,14 @@ class Reaction:
     @property
     def kind(self) -> str:
         """Type of the reaction in a word or two, for people."""
-        if isinstance(self.rate, Falloff):
-            return f"{'chemically activated' if self.rate.activated else 'falloff'} {self.rate.form}"
+        three_body = self.collider and not isinstance(self.rate, Falloff)
+        return f"{'three-body ' if three_body else ''}{self.rate.name}".strip() or "elementary"
 
-        name = {Arrhenius: "", Plog: "P-log", Chebyshev: "Chebyshev"}[type(self.rate)]
-        return f"{'three-body ' if self.collider else ''}{name}".strip() or "elementary"
+    def sums(self, ns: int) -> list[np.ndarray]:
+        """Weights (ns,) of the sums of concentrations that the rate depends on, beside those of its own species: [M]
+        first, if it has a collider."""
+        collider = [self.collider.weights(ns)] if self.collider else []
+        return [*collider, *self.rate.sums(ns)] if isinstance(self.rate, LinearBurke) else collider
 
 
 @dataclasses.dataclass(frozen=True)
