@@ -45,7 +45,8 @@ def fractions(name: str, given, species):
     amounts: dict = {}
     for key, value in pairs:
         own = own_name(key, species)
-        refuse(own is None, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
+        if own is None:
+            raise ArgumentError(f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
         refuse(own in amounts, f"'{name}': species {own!r} is given more than once.")
         amounts[own] = _amount(name, key, value, wanted)
 

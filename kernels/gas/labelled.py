@@ -54,11 +54,11 @@ def _by_name(mixture, name: str, labels, where: str) -> list[int]:
     found: list[int] = []
     for label in labels:
         own = own_name(str(label), mixture.names)
-        refuse(
-            own is None,
-            f"'{name}': no species {str(label)!r} in this mixture{closest(str(label), mixture.names)}; wanted its "
-            f"species' names in {where}.",
-        )
+        if own is None:
+            like = closest(str(label), mixture.names)
+            raise ArgumentError(
+                f"'{name}': no species {str(label)!r} in this mixture{like}; wanted its species' names in {where}."
+            )
         row = mixture.names.index(own)
         refuse(row in found, f"'{name}': species {own!r} comes twice.")
         found.append(row)

@@ -250,7 +250,8 @@ class GasRegistry:
             by_name = {}
             for name, number in given.items():
                 own = own_name(name, names)
-                refuse(own is None, f"{key}: no species {name!r} in this mixture{closest(name, names)}.")
+                if own is None:
+                    raise ArgumentError(f"{key}: no species {name!r} in this mixture{closest(name, names)}.")
                 refuse(own in by_name, f"{key}: species {own!r} is given more than once.")
                 by_name[own] = number
             given = [by_name.get(name, self.species_numbers[key].default) for name in names]

@@ -145,7 +145,8 @@ def _own(phase, name, entries) -> str:
     """The file's name of a species to leave out or to choose. Raises MixtureError if it is not in the phase."""
     names = [entry.data["name"] for entry in entries]
     own = own_name(name, names)
-    phase.refuse(own is None, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
+    if own is None:
+        phase.fail(f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
     return str(own)
 
 

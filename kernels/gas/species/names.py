@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ...engine.errors import closest
 from .units import short
 
@@ -41,10 +43,17 @@ class Names:
         return f"species {short(name)} is not in the phase{closest(name, self.names)}."
 
 
+@functools.lru_cache(maxsize=16)
+def _kept(names: tuple[str, ...]) -> Names:
+    return Names(names)
+
+
 def own_name(name, names) -> str | None:
     """The mixture's name of the species that somebody calls `name`: the same, in other letters where only one species
     has it so, or another usual name as in Mixture.from_names. None: of no species, or of several."""
-    found = Names(names).find(name)
+    if name in names:
+        return name
+    found = _kept(tuple(names)).find(name)
     if found is not None:
         return found
 
