@@ -172,12 +172,13 @@ def test_runs_of_the_output_across_those_of_a_factor(dtype, extents):
     assert_close(computed(plan.backend, plan, arrays), *wanted(row, arrays), sizes)
 
 
-@pytest.mark.parametrize("columns", [1, 3, 8, 40, 66, 130])
-@pytest.mark.parametrize("rows", [48, 52, 144, 200])
+@pytest.mark.parametrize("columns", [1, 3, 8, 11, 30, 40, 66, 130])
+@pytest.mark.parametrize("rows", [5, 9, 12, 16, 30, 48, 52, 144, 200])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rows_and_columns_that_are_read_where_they_lie(dtype, rows, columns):
     """Rows run along memory in the left factor, columns lie evenly, or in two pieces. Rows are packed on the way where
-    more columns are to come. The sum has several parts."""
+    more columns are to come. The sum has several parts. A last panel of rows or of columns begins with some of those
+    before it."""
     sizes = dict(a=rows, b=columns, c=5, d=81)
     for row in ("ab-acd-dbc", "ab-acd-dcb", "ab-cad-cbd", "aeb-acd-dbec"):
         own = {index: (sizes | {"e": 2})[index] for index in sorted(set(row) - {"-"})}

@@ -384,7 +384,6 @@ def test_one_operand_more_in_a_call_that_comes_again(text, wanted):
             call(text, *given, given[0])
 
 
-
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize(
     "text, shapes",
