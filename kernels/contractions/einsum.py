@@ -131,7 +131,8 @@ def _listed(own, whose: str) -> tuple[str, ...]:
 
 def _is_number(index) -> bool:
     """Whether it is a whole number of 0 or more. Arrays have `__index__`, too."""
-    if isinstance(index, bool) or not hasattr(index, "__index__") or getattr(index, "shape", ()):
+    is_array = len(getattr(index, "shape", "")) > 0
+    if isinstance(index, bool) or is_array or not hasattr(index, "__index__"):
         return False
     try:
         return operator.index(index) >= 0
