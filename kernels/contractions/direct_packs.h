@@ -153,7 +153,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, lon
 
             // The last pack of a few that lie has some of the rows before it, too.
             const int some_packs = packs_of(rows - r);
-            const bool overlaps = r < lying && some_packs < PACKS;
+            const bool overlaps = r < lying && rows - r < PANEL;
             const Begins begins = overlaps ? Begins(some_packs, rows - LANES - r) : Begins();
 
             SCALAR *const row_panel = packed + r * terms;
@@ -173,7 +173,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, lon
                 s = multiply(some, even, terms, requests);
 
             if (r < at_once) target.leave(s, r, odd, tile);
-            else keep(s, tile + r);
+            else keep(s, tile + r, begins);
         }
         if (at_once < rows) target.settle(tile + (in_place ? again : 0) * ROWS, at_once, runs);
     }
