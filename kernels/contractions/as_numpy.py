@@ -10,6 +10,7 @@ operands. Arrays are NumPy's or CuPy's.
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,30 +21,43 @@ from ..engine.values import is_number
 from . import repeats
 from .arrays import as_array, backend_of, share_memory
 from .call import contract
-from .einsum import read
+from .einsum import ELLIPSIS, interleaved, read
 from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
 NUMBERS = "biufc"  # kinds of types
+LETTERS = string.ascii_letters  # of NumPy's strings
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def einsum(
-    *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = True
+    *operands: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: str | None = "K",
+    casting: str = "safe",
+    optimize: Any = True,
 ) -> Any:
-    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. A string that
-    only moves dimensions or takes a diagonal returns a view of the operand, as NumPy's does.
+    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. What only moves
+    dimensions or takes a diagonal is a view of the operand, as NumPy's is. A result without dimensions is a number of
+    NumPy's, of CuPy's arrays an array.
 
     out: may share memory with operands: the result is then computed apart, and copied. order: of the result in memory,
-    "K" (any), "C", "F" or "A". casting: what may happen to the operands, which become `dtype` or their common type,
-    and to the result in `out`: "no", "equiv", "safe", "same_kind", "unsafe", as numpy.can_cast has it. optimize is not
-    read: the cheapest order of evaluation is always taken. Raises ArgumentError.
+    "K" or None (any), "C", "F" or "A". casting: what may happen to the operands, which become `dtype` or their common
+    type, and to the result in `out`: "no", "equiv", "safe", "same_kind", "unsafe", as numpy.can_cast has it. optimize
+    is not read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
     if dtype is None and order == "K" and casting == "safe":
         found = _usual(operands, out)
         if found is not None:
-            return found
+            return found if out is not None or found.shape else found[()]
 
+    found = _by_options(operands, out, dtype, "K" if order is None else order, casting)
+    return found if out is not None or found.shape else found[()]
+
+
+def _by_options(operands, out, dtype, order, casting) -> Any:
+    """The result, an array. Raises ArgumentError."""
     refuse(not operands, "einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
     if isinstance(operands[0], bytes):
         operands = (operands[0].decode("ascii", "replace"), *operands[1:])
@@ -61,10 +75,24 @@ def einsum(
 def _usual(operands, out) -> Any:
     """A view, or the result of a call as one before; None: neither, or an error, which the general way tells."""
     try:
-        found = _view(*operands) if out is None and len(operands) == 2 else None
+        found = None
+        if out is None and len(operands) < 4:
+            is_text = isinstance(operands[0], str)
+            alone = operands if is_text else _as_text(operands)
+            found = _view(*alone) if len(alone) == 2 else None
         return repeats.again(operands, out) if found is None else found
-    except ArgumentError:
+    except (ArgumentError, IndexError):
         return None
+
+
+def _as_text(operands) -> tuple:
+    """(string, array) of an array and its lists of indices. Raises ArgumentError."""
+    s, arrays = interleaved(operands)
+    numbers = sorted({i for own in (*s.operands, s.out) for i in own if i != ELLIPSIS}, key=lambda i: int(i[1:]))
+    refuse(len(numbers) > len(LETTERS), "einsum: too many indices for a string.")
+    letters = {ELLIPSIS: ELLIPSIS, **dict(zip(numbers, LETTERS))}
+    parts = [",".join("".join(letters[i] for i in own) for own in s.operands), "".join(letters[i] for i in s.out)]
+    return "->".join(parts), *arrays
 
 
 def _is_in_the_way(out, operands) -> bool:

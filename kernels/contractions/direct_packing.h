@@ -134,9 +134,11 @@ template <int WIDTH> struct Packing {
             l += done;
         }
 
-        // Zeros up to a whole panel.
-        for (const long end = (lines + WIDTH - 1) / WIDTH * WIDTH; l < end; ++l)
-            for (long k = 0; k < terms; ++k) *at(l, k) = 0;
+        // Zeros up to whole packs of the last panel.
+        const long end = (lines + PIECE - 1) / PIECE * PIECE;
+        SCALAR *const beyond = at(l, 0);
+        for (long k = 0; k < terms && l < end; ++k)
+            for (long i = 0; i < end - l; ++i) beyond[k * WIDTH + i] = 0;
     }
 
     // Whether there are SIDE lines of the same panel.

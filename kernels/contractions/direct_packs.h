@@ -33,6 +33,9 @@ enum Lie { IN_PLACE, TO_PACK, PACKED };
 // For more columns, rows are packed while they are multiplied as they lie.
 constexpr int FEW_COLUMNS = PACK_BYTES == 64 ? 64 : 16;
 
+// The most columns that are asked for a block of terms ahead.
+constexpr int ASKED = 64;
+
 // Rows of a pass where the output is written in short runs: panels of all vector units fit in.
 constexpr int SHORT_PASS = 48;
 
@@ -41,7 +44,7 @@ constexpr int SHORT_PASS = 48;
 // A thread's memory for what it packs.
 struct Room {
     SCALAR *rows;    // ROWS x DEPTH: a block
-    SCALAR *tile;    // COLUMNS x ROWS: sums whose rows lie apart
+    SCALAR *tile;    // COLUMNS x ROWS, a pack before and one behind: sums whose rows lie apart
     SCALAR *columns; // a panel, or a chunk of them for several blocks
 };
 
@@ -67,13 +70,24 @@ struct Part {
     Lie lie;
 };
 
-// Rows of the whole panels, from the first one on, whose packs lie side by side in the left factor.
-POINT_FN long panels_in_place(const long *row_left, long rows) {
+// Packs of a panel that has so many rows.
+POINT_FN int packs_of(long rows) { return rows < PANEL ? (rows + LANES - 1) / LANES : PACKS; }
+
+POINT_FN bool packs_lie(const long *row_left, int packs) {
+    for (int p = 0; p < packs; ++p)
+        if (!side_by_side<LANES>(row_left + p * LANES)) return false;
+    return true;
+}
+
+// Rows, from the first one on, whose packs lie side by side in the left factor: of whole panels, and those of the last
+// panel if its last pack may have some of the rows before it.
+POINT_FN long rows_that_lie(const long *row_left, long rows) {
     long r = 0;
     for (; r + PANEL <= rows; r += PANEL)
-        for (int p = 0; p < PANEL; p += LANES)
-            if (!side_by_side<LANES>(row_left + r + p)) return r;
-    return r;
+        if (!packs_lie(row_left + r, PACKS)) return r;
+
+    const bool lie = rows >= LANES && packs_lie(row_left + r, (rows - r) / LANES);
+    return lie && side_by_side<LANES>(row_left + rows - LANES) ? rows : r;
 }
 
 // The block after a block: its rows, one of each cache line, and its terms.
@@ -86,12 +100,13 @@ struct Next {
 struct Block {
     Turn at;
     Part part;
-    long first, rows, lying; // the first row; how many there are; those of whole panels that are multiplied as they lie
+    long first, rows, lying; // the first row; how many there are; those that are multiplied as they lie
     Room room;
 };
 
 // Rows from `begin` of a block on, `rows` of them, meet all columns of a part. met: columns that they have met.
-PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, long met, Ahead &next_rows) {
+PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, long met, NextColumns &next_columns,
+                  Ahead &next_rows) {
     const Part &part = b.part;
     const long *const row_left = (const long *)a.row_left + b.first + begin;
     const long *const row_out = (const long *)a.row_out + b.first + begin;
@@ -110,41 +125,47 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, lon
     const long lying = b.lying < begin ? 0 : least(b.lying - begin, rows);
 
     // Columns that are not packed yet are asked for during the first panel of rows, the next rows during the others.
-    Ahead next_columns(b.at.right, column_right, term_right, COLUMNS, terms, 1, turns);
     Requests requests(b.at.out);
     keep_in_memory(requests);
 
     for (long c = met; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
         const Target target(b.at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), how, runs);
-        if (part.lie != PACKED) {
-            // The columns of the next panel.
-            const long *const next = column_right + c + columns;
-            const long more = least(COLUMNS, part.columns - c - columns);
-            next_columns.aim(next, more == COLUMNS && side_by_side<COLUMNS>(next) ? 1 : more);
-        }
-
+        if (part.lie != PACKED) next_columns.aim(c);
         target.expect_bands(runs);
 
-        const bool in_place = part.lie == IN_PLACE && EvenColumns::serves(column_right + c, columns);
+        // The last columns as they lie, with some of those before them.
+        const long again = part.columns < COLUMNS ? 0 : COLUMNS - columns, first = c - again;
+        const bool in_place = part.lie == IN_PLACE && EvenColumns::serves(column_right + first, columns + again);
         SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * terms : 0);
         if (part.lie != PACKED && !in_place)
             Packing<COLUMNS>{panel, b.at.right, column_right + c, term_right, columns, terms}.all();
 
         const EvenColumns even =
-            in_place ? EvenColumns(b.at.right, column_right + c, columns, term_right) : EvenColumns(panel);
+            in_place ? EvenColumns(b.at.right, column_right + first, columns + again, term_right) : EvenColumns(panel);
         const long lie = !c || !packs ? lying : 0;
         const long at_once = target.from_registers() ? rows / PANEL * PANEL : 0;
 
         bool odd = false;
         for (long r = 0; r < rows; r += PANEL, odd = !odd) {
-            requests.ahead = part.lie != PACKED && !r ? &next_columns : &next_rows;
+            requests.ahead = part.lie != PACKED && !r && next_columns.asks(c) ? &next_columns.ahead : &next_rows;
             if (how != PAST) requests.expected.aim(row_out + r, r < at_once && turns ? column_out + c : nullptr);
 
+            // The last pack of a few that lie has some of the rows before it, too.
+            const int some_packs = packs_of(rows - r);
+            const bool overlaps = r < lying && rows - r < PANEL;
+            const Begins begins = overlaps ? Begins(some_packs, rows - LANES - r) : Begins();
+
             SCALAR *const row_panel = packed + r * terms;
+            const LyingRows some = r < lie
+                                       ? LyingRows(left, row_left + r, term_left, packs ? row_panel : nullptr, begins)
+                                       : LyingRows(row_panel);
+            if (some_packs < PACKS) {
+                multiply_few(some_packs, some, even, terms, requests, tile + r, begins);
+                continue;
+            }
+
             Sums s;
-            const LyingRows some =
-                r < lie ? LyingRows(left, row_left + r, term_left, packs ? row_panel : nullptr) : LyingRows(row_panel);
 #if PACK_BYTES < 64
             if (r >= lie && !in_place) s = multiply(PackedRows{row_panel}, PackedColumns{panel}, terms, requests);
             else
@@ -152,9 +173,9 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, lon
                 s = multiply(some, even, terms, requests);
 
             if (r < at_once) target.leave(s, r, odd, tile);
-            else keep(s, tile + r);
+            else keep(s, tile + r, begins);
         }
-        if (at_once < rows) target.settle(tile, at_once, runs);
+        if (at_once < rows) target.settle(tile + (in_place ? again : 0) * ROWS, at_once, runs);
     }
 }
 
@@ -162,7 +183,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, lon
 struct Met {
     long rows, columns; // that did
 };
-POINT_FN Met whole_panels(const Arguments &a, const Block &b, Ahead &next_rows) {
+POINT_FN Met whole_panels(const Arguments &a, const Block &b, NextColumns &next_columns, Ahead &next_rows) {
 #if PACK_BYTES == 64
     const Part &part = b.part;
     const bool plain = !part.first_term && a.store == PLAIN, past = !part.first_term && a.store == PAST;
@@ -187,7 +208,6 @@ POINT_FN Met whole_panels(const Arguments &a, const Block &b, Ahead &next_rows) 
     panels.lie = part.lie;
     panels.packed_rows = b.room.rows, panels.packed_columns = b.room.columns;
 
-    Ahead next_columns(b.at.right, panels.column_right, panels.term_right, COLUMNS, part.terms, 1, part.terms / TERMS);
     if (past && aligned && a.piece == LANES) panels.meet<LANES, PAST>(next_columns, next_rows);
     else if (past && aligned && a.piece == HALF) panels.meet<HALF, PAST>(next_columns, next_rows);
     else if (plain && a.piece == LANES) panels.meet<LANES, PLAIN>(next_columns, next_rows);
@@ -199,27 +219,52 @@ POINT_FN Met whole_panels(const Arguments &a, const Block &b, Ahead &next_rows) 
 #endif
 }
 
+// The columns that are asked for while a part's columns meet a block of rows. at_once: whether all rows meet them
+// before the next ones do. line: room for ASKED of them.
+POINT_FN NextColumns columns_after(const Arguments &a, const Turn &at, const Part &part, const Next &next, bool at_once,
+                                   long *line) {
+    const long *const column = (const long *)a.column_right + part.first_column;
+    const long *const term = (const long *)a.term_right;
+    const long turns = part.terms / TERMS;
+    if (part.lie != IN_PLACE || next.term <= part.first_term || !at_once || part.columns <= COLUMNS ||
+        part.columns > ASKED)
+        return {column, part.columns, false,
+                Ahead(at.right, column, term + part.first_term, COLUMNS, part.terms, 1, turns)};
+
+    // Of those that lie side by side one of a cache line.
+    long lines = 0;
+    for (long c = 0; c < part.columns; ++c) {
+        const long on = lines ? column[c] - line[lines - 1] : LINE;
+        if (on < 0 || on >= LINE) line[lines++] = column[c];
+    }
+    return {column, part.columns, true, Ahead(at.right, line, term + next.term, lines, next.terms, 1, turns)};
+}
+
 PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
     const long *const row_left = (const long *)a.row_left + first;
     const long *const term_left = (const long *)a.term_left + part.first_term;
 
     // Rows beyond those that are multiplied as they lie are packed.
-    const long lying = a.rows_in_place ? panels_in_place(row_left, rows) : 0;
+    const long lying = a.rows_in_place ? rows_that_lie(row_left, rows) : 0;
     const Block b = {at, part, first, rows, lying, room};
     Packing<PANEL>{room.rows + lying * part.terms, at.left, row_left + lying, term_left, rows - lying, part.terms}
         .all();
 
     // What is read next: the next block of rows, or the next panel of columns where no other rows meet these columns.
     const long passes = (rows + a.pass - 1) / a.pass, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
-    const long row_panels = (rows + PANEL - 1) / PANEL - (part.lie != PACKED ? passes : 0);
-    Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, row_panels ? next.lines : 0, next.terms,
-                row_panels * column_panels, part.terms / TERMS);
+    const long row_panels = (rows + PANEL - 1) / PANEL, turns = part.terms / TERMS;
+    long lines[ASKED];
+    NextColumns columns = columns_after(a, at, part, next, passes == 1, lines);
+    const long with_columns = part.lie != PACKED ? passes * (columns.of_terms ? 1 : column_panels - 1) : 0;
+    Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, next.lines, next.terms,
+                row_panels * column_panels - with_columns, turns);
 
     // Whole panels, then the other columns, then the other rows.
-    const Met met = whole_panels(a, b, ahead);
+    const Met met = whole_panels(a, b, columns, ahead);
     if (met.columns < part.columns)
-        for (long r = 0; r < met.rows; r += a.pass) pass(a, b, r, least(a.pass, met.rows - r), met.columns, ahead);
-    for (long r = met.rows; r < rows; r += a.pass) pass(a, b, r, least(a.pass, rows - r), 0, ahead);
+        for (long r = 0; r < met.rows; r += a.pass)
+            pass(a, b, r, least(a.pass, met.rows - r), met.columns, columns, ahead);
+    for (long r = met.rows; r < rows; r += a.pass) pass(a, b, r, least(a.pass, rows - r), 0, columns, ahead);
 }
 
 // The block after a block: of the rows that are left, or of an item's first rows with the next terms.
@@ -263,7 +308,7 @@ KERNEL(contraction, Arguments) {
     SCALAR *const scratch = (SCALAR *)a.scratch;
     const auto room = [&](long thread) {
         SCALAR *const mine = scratch + a.room * thread;
-        return Room{mine, mine + long(ROWS) * DEPTH, mine + long(ROWS) * (DEPTH + COLUMNS)};
+        return Room{mine, mine + long(ROWS) * DEPTH + LINE, mine + long(ROWS) * (DEPTH + COLUMNS) + 2 * LINE};
     };
     if (threads == 1) {
         for (long item = 0; item < items; ++item) rows_of(a, item, room(0));

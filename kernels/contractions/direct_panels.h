@@ -56,6 +56,24 @@ struct Ahead {
     }
 };
 
+// Columns that are not packed, asked for before they are read: those of the next panel, or all columns of the next
+// terms where a few of them meet all rows at once.
+struct NextColumns {
+    const long *column;
+    long columns;
+    bool of_terms;
+    Ahead ahead;
+
+    // During the panel that begins with column c.
+    POINT_FN void aim(long c) {
+        if (of_terms) return;
+        const long *const next = column + c + COLUMNS;
+        const long more = least(COLUMNS, columns - c - COLUMNS);
+        ahead.aim(next, more == COLUMNS && side_by_side<COLUMNS>(next) ? 1 : more > 0 ? more : 0);
+    }
+    POINT_FN bool asks(long c) const { return of_terms ? !c : c + COLUMNS < columns; }
+};
+
 // Numbers of the output to which the sums of a panel go, asked for so that they are in the cache when the sums are
 // there. With wide vectors they are asked for during the multiplication (direct_wide.h), few at a time: the loads of
 // the factors wait for the same buffers. With others there is no time for that.
@@ -108,17 +126,28 @@ struct PackedRows {
 
     POINT_FN Pack operator()(int p, long k) const { return load(panel + k * PANEL + p * LANES); }
 };
+// Rows of a panel at which its packs begin.
+struct Begins {
+    long of[PACKS];
+
+    // packs: fewer than PACKS have numbers. last: row of the last one.
+    POINT_FN explicit Begins(int packs = PACKS, long last = PANEL - LANES) {
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) of[p] = p < packs - 1 ? p * LANES : last;
+    }
+};
+
 // Rows as they lie, those of each pack side by side. They are packed on the way for the columns to come.
 struct LyingRows {
     const SCALAR *pack[PACKS];
     const long *term;
     SCALAR *packed; // nullptr: they are not packed
 
-    // place: of the panel's rows.
-    POINT_FN LyingRows(const SCALAR *from, const long *place, const long *term, SCALAR *packed)
+    // place: of the panel's rows. begin: row at which each pack begins.
+    POINT_FN LyingRows(const SCALAR *from, const long *place, const long *term, SCALAR *packed, const Begins &begin)
         : term(term), packed(packed) {
         UNROLL
-        for (int p = 0; p < PACKS; ++p) pack[p] = from + place[p * LANES];
+        for (int p = 0; p < PACKS; ++p) pack[p] = from + place[begin.of[p]];
     }
     POINT_FN explicit LyingRows(const SCALAR *panel) : term(ROW_TERMS.at), packed(nullptr) {
         UNROLL
@@ -182,27 +211,27 @@ struct Sums {
     Pack sum[COLUMNS][PACKS];
 };
 
-POINT_FN void pack_rows(const PackedRows &, const Pack (&)[PACKS], long) {}
-POINT_FN void pack_rows(const LyingRows &rows, const Pack (&row)[PACKS], long k) {
+template <int P> POINT_FN void pack_rows(const PackedRows &, const Pack (&)[P], long) {}
+template <int P> POINT_FN void pack_rows(const LyingRows &rows, const Pack (&row)[P], long k) {
     if (!rows.packed) return;
     UNROLL
-    for (int p = 0; p < PACKS; ++p) store(rows.packed + k * PANEL + p * LANES, row[p]);
+    for (int p = 0; p < P; ++p) store(rows.packed + k * PANEL + p * LANES, row[p]);
 }
 
-// direct_wide.h has it for vectors of 64 bytes.
-template <class Rows, class Columns>
+// Of the first P packs of a panel. direct_wide.h has all of them for vectors of 64 bytes.
+template <int P = PACKS, class Rows, class Columns>
 POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Requests &requests) {
     Sums s;
     UNROLL
     for (int c = 0; c < COLUMNS; ++c) {
         UNROLL
-        for (int p = 0; p < PACKS; ++p) s.sum[c][p] = Pack{};
+        for (int p = 0; p < P; ++p) s.sum[c][p] = Pack{};
     }
 
     const auto add = [&](long k) __attribute__((always_inline)) {
-        Pack row[PACKS];
+        Pack row[P];
         UNROLL
-        for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k);
+        for (int p = 0; p < P; ++p) row[p] = rows(p, k);
         pack_rows(rows, row, k);
 
         const auto column = columns.at(k);
@@ -210,7 +239,7 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Req
         for (int c = 0; c < COLUMNS; ++c) {
             const Pack x = column(c) - Pack{};
             UNROLL
-            for (int p = 0; p < PACKS; ++p) add_product(s.sum[c][p], row[p], x);
+            for (int p = 0; p < P; ++p) add_product(s.sum[c][p], row[p], x);
         }
     };
 
@@ -223,11 +252,21 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Req
     return s;
 }
 
-// Into tile[column][row].
-POINT_FN void keep(const Sums &s, SCALAR *tile) {
+// The first P packs of each column, into tile[column][row].
+template <int P = PACKS> POINT_FN void keep(const Sums &s, SCALAR *tile, const Begins &begin = Begins()) {
     UNROLL
     for (int c = 0; c < COLUMNS; ++c) {
         UNROLL
-        for (int p = 0; p < PACKS; ++p) store(tile + c * ROWS + p * LANES, s.sum[c][p]);
+        for (int p = 0; p < P; ++p) store(tile + c * ROWS + begin.of[p], s.sum[c][p]);
+    }
+}
+
+// The sums of `packs` packs, fewer than a panel has, into tile[column][row].
+template <int P = PACKS - 1>
+POINT_FN void multiply_few(int packs, const LyingRows &rows, const EvenColumns &columns, long terms, Requests &requests,
+                           SCALAR *tile, const Begins &begin) {
+    if constexpr (P > 0) {
+        if (packs == P) return keep<P>(multiply<P>(rows, columns, terms, requests), tile, begin);
+        multiply_few<P - 1>(packs, rows, columns, terms, requests, tile, begin);
     }
 }

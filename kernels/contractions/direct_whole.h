@@ -36,17 +36,18 @@ struct WholePanels {
 
     // All passes. PIECE: rows that lie side by side in the output. next_columns: asked for during the first panel of
     // rows if they are not packed yet; next_rows: during the others.
-    template <int PIECE, Store HOW> POINT_FN void meet(Ahead &next_columns, Ahead &next_rows) const {
+    template <int PIECE, Store HOW> POINT_FN void meet(NextColumns &next_columns, Ahead &next_rows) const {
         if (pass == PANEL) meet<PIECE, HOW, true>(next_columns, next_rows);
         else meet<PIECE, HOW, false>(next_columns, next_rows);
     }
     // ALONE: a pass has one panel of rows. Without the loop over them less is stored for each panel.
-    template <int PIECE, Store HOW, bool ALONE> PART_FN void meet(Ahead &next_columns, Ahead &next_rows) const {
+    template <int PIECE, Store HOW, bool ALONE> PART_FN void meet(NextColumns &next_columns, Ahead &next_rows) const {
         Walk packed = walk(false), lies = walk(true);
 
         for (long begin = 0; begin < rows; begin += pass) {
             for (long c = 0; c < columns; c += COLUMNS) {
                 if (lie != PACKED) prepare(c, next_columns);
+                const bool asks_columns = lie != PACKED && next_columns.asks(c);
                 const SCALAR *const column =
                     lie == IN_PLACE ? right + column_right[c] : packed_columns + (lie == PACKED ? c * terms : 0);
 
@@ -62,7 +63,8 @@ struct WholePanels {
 
                     Walk &way = as_it_lies ? lies : packed;
                     if (HOW != PAST) way.out_row = row_out + r, way.out_column = column_out + c;
-                    const Sums s = multiply(way, lie != PACKED && r == begin ? next_columns : next_rows, row, column);
+                    const Sums s =
+                        multiply(way, asks_columns && r == begin ? next_columns.ahead : next_rows, row, column);
 
                     const long *to_rows = row_out + r, *to_columns = column_out + c;
                     anew(to_rows), anew(to_columns);
@@ -74,10 +76,8 @@ struct WholePanels {
     }
 
     // The columns from column c on are packed, if they are to be, and the next ones are expected.
-    POINT_FN void prepare(long c, Ahead &next_columns) const {
-        const long *const next = column_right + c + COLUMNS;
-        const long more = c + COLUMNS < columns ? COLUMNS : 0;
-        next_columns.aim(next, more && side_by_side<COLUMNS>(next) ? 1 : more);
+    POINT_FN void prepare(long c, NextColumns &next_columns) const {
+        next_columns.aim(c);
         if (lie == TO_PACK) Packing<COLUMNS>{packed_columns, right, column_right + c, term_right, COLUMNS, terms}.all();
     }
 };

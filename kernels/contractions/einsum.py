@@ -6,6 +6,7 @@ once the operands' dimensions are known. `extents` then finds one extent for eac
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import NamedTuple
 
@@ -112,18 +113,31 @@ def _listed(own, whose: str) -> tuple[str, ...]:
     """Names of a list's indices. Raises ArgumentError."""
     if isinstance(own, str | bytes) or not hasattr(own, "__iter__"):
         raise ArgumentError(f"einsum: the indices of {whose} are {type(own).__name__}, wanted a list.")
+    if len(getattr(own, "shape", (0,))) != 1:
+        raise ArgumentError(f"einsum: the indices of {whose} are an array of shape {own.shape}, wanted a list.")
 
     found: list[str] = []
     for index in own:
         if index is Ellipsis:
             found.append(ELLIPSIS)
-        elif hasattr(index, "__index__") and not isinstance(index, bool) and int(index) >= 0:
+        elif _is_number(index):
             found.append(f"i{int(index)}")
         else:
             raise ArgumentError(f"einsum: index {index!r} of {whose}, wanted a whole number of 0 or more, or Ellipsis.")
     if found.count(ELLIPSIS) > 1:
         raise ArgumentError(f"einsum: the indices of {whose} have two ellipses.")
     return tuple(found)
+
+
+def _is_number(index) -> bool:
+    """Whether it is a whole number of 0 or more. Arrays have `__index__`, too."""
+    is_array = len(getattr(index, "shape", "")) > 0
+    if isinstance(index, bool) or is_array or not hasattr(index, "__index__"):
+        return False
+    try:
+        return operator.index(index) >= 0
+    except TypeError:
+        return False
 
 
 # ---- dimensions -----------------------------------------------------------------------------------------------------

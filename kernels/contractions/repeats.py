@@ -187,19 +187,19 @@ class Repeat:
         rises = axes == tuple(range(len(axes)))
         make = self._maker(shape)
 
-        def of_one(_, a, keep=keep):
+        def of_one(_, a, *, keep=keep):
             out = make(shape, dtype)
             if type(a) is not plain or launch(told, id(a), id(out)):
                 return None
             return out if rises else out.transpose(axes)
 
-        def of_two(_, a, b, keep=keep):
+        def of_two(_, a, b, *, keep=keep):
             out = make(shape, dtype)
             if not type(a) is type(b) is plain or launch(told, id(a), id(b), id(out)):
                 return None
             return out if rises else out.transpose(axes)
 
-        def of_three(_, a, b, c, keep=keep):
+        def of_three(_, a, b, c, *, keep=keep):
             out = make(shape, dtype)
             if not type(a) is type(b) is type(c) is plain or launch(told, id(a), id(b), id(c), id(out)):
                 return None
@@ -222,7 +222,7 @@ class Repeat:
         (_, shape, _), dtype = self.new[0], self.dtype
         make = self._maker(shape)
 
-        def of_two(_, a, b, keep=keep):
+        def of_two(_, a, b, *, keep=keep):
             if not type(a) is type(b) is plain or look(told, id(a), id(b)):
                 return None
             out = make(shape, dtype)

@@ -3,7 +3,10 @@
 Blocks of few rows and terms, so that small arrays have several. Tolerance: see tccg_products.py.
 """
 
+import ctypes
 import dataclasses
+import mmap
+import sys
 
 import numpy as np
 import product_laws as laws
@@ -172,18 +175,50 @@ def test_runs_of_the_output_across_those_of_a_factor(dtype, extents):
     assert_close(computed(plan.backend, plan, arrays), *wanted(row, arrays), sizes)
 
 
-@pytest.mark.parametrize("columns", [1, 3, 8, 40, 66, 130])
-@pytest.mark.parametrize("rows", [48, 52, 144, 200])
+@pytest.mark.parametrize("columns", [1, 3, 8, 11, 30, 40, 66, 130])
+@pytest.mark.parametrize("rows", [5, 9, 12, 16, 30, 48, 52, 144, 200])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rows_and_columns_that_are_read_where_they_lie(dtype, rows, columns):
     """Rows run along memory in the left factor, columns lie evenly, or in two pieces. Rows are packed on the way where
-    more columns are to come. The sum has several parts."""
+    more columns are to come. The sum has several parts. A last panel of rows or of columns begins with some of those
+    before it."""
     sizes = dict(a=rows, b=columns, c=5, d=81)
     for row in ("ab-acd-dbc", "ab-acd-dcb", "ab-cad-cbd", "aeb-acd-dbec"):
         own = {index: (sizes | {"e": 2})[index] for index in sorted(set(row) - {"-"})}
         arrays = random_arrays(row, own, dtype, columns)
         plan = Contraction(text_of(row), own, dtype, backend=get_backend("cpu", threads=1), how="direct")
         assert_close(computed(plan.backend, plan, arrays), *wanted(row, arrays), (row, own))
+
+
+class Fenced:
+    """Arrays that end where memory ends: behind them is a page that cannot be read."""
+
+    def __init__(self):
+        self.kept = []
+
+    def array(self, values):
+        room = -(-values.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+        memory = mmap.mmap(-1, room + mmap.PAGESIZE)
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        protect = ctypes.CDLL(None).mprotect
+        assert protect(ctypes.c_void_p(begin + room), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+
+        found = np.frombuffer(memory, values.dtype, values.size, room - values.nbytes).reshape(values.shape)
+        found[...] = values
+        self.kept.append(memory)
+        return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mprotect by its Linux arguments")
+@pytest.mark.parametrize("rows, columns", [(5, 3), (9, 8), (12, 11), (21, 9), (45, 13), (47, 1), (93, 1), (93, 30)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_nothing_behind_an_array_is_read(dtype, rows, columns):
+    """Last panels of one to three packs, and the last columns, as they lie. Small whole numbers: exact."""
+    fenced, rng = Fenced(), np.random.default_rng(rows)
+    left = fenced.array(rng.integers(-3, 4, (200, rows)).astype(dtype))
+    right = fenced.array(rng.integers(-3, 4, (200, columns)).astype(dtype))
+    found = contract("ki,kj->ij", left, right, backend="cpu", how="direct")
+    assert np.array_equal(found, left.T @ right)
 
 
 @pytest.mark.parametrize("past", [False, True])

@@ -259,6 +259,8 @@ def test_arrays_by_dlpack():
         ((np.ones(3), [-1]), "index -1 of operand0, wanted a whole number"),
         ((np.ones(3), ["a"]), "index 'a' of operand0"),
         ((np.ones(3), 0), "indices of operand0 are int, wanted a list"),
+        ((np.ones(3), [np.ones(2)]), "index array.* of operand0, wanted a whole number"),
+        ((np.ones((2, 3)), np.ones((3, 4))), r"indices of operand0 are an array of shape \(3, 4\), wanted a list"),
         (("i->i", None), "'operand0' is None, wanted numbers"),
         (("ij->ij", [[1.0], [1.0, 2.0]]), "'operand0': wanted numbers"),
     ],
@@ -340,6 +342,46 @@ def test_moves_are_views(text, shape):
 
     view[...] = -1.0
     assert np.all(np.einsum(text, a) == -1.0)
+
+
+@pytest.mark.parametrize(
+    "shape, lists",
+    [
+        ((2, 3), ([...],)),
+        ((2, 3), ([0, 1],)),
+        ((2, 3), ([7, 3],)),
+        ((2, 3), ([0, 1], [1, 0])),
+        ((4, 4, 2), ([0, 0, ...], [..., 0])),
+        ((2, 3), (range(2), np.array([1, 0]))),
+    ],
+)
+def test_moves_by_lists_are_views(shape, lists):
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+    view, wanted = einsum(a, *lists), np.einsum(a, *lists)
+    assert np.shares_memory(view, a)
+    assert view.strides == wanted.strides and np.array_equal(view, wanted)
+
+
+@pytest.mark.parametrize("text, operands", [("i,i->", 2), ("i->", 1), (",->", 0), ("", 0)])
+def test_a_result_without_dimensions_is_a_number(text, operands):
+    """Of the operands' type: it can be a key, and what holds it holds no array."""
+    given = [np.ones(3, np.float32)] * operands or [np.float32(2.0)] * (text.count(",") + 1)
+    for _ in range(3):
+        assert type(einsum(text, *given)) is type(np.einsum(text, *given)) is np.float32
+
+    out = np.empty((), np.float32)
+    assert einsum(text, *given, out=out) is out
+
+
+@pytest.mark.parametrize("text, wanted", [("i->i", 1), ("i,i->i", 2), ("i,i,i->i", 3), ("i,i,i,i->i", 4)])
+def test_one_operand_more_in_a_call_that_comes_again(text, wanted):
+    """It is refused by the repeated call, too."""
+    given = [np.full(3, 2.0)] * wanted
+    for call in (einsum, contract):
+        for _ in range(3):
+            call(text, *given)
+        with pytest.raises(ArgumentError, match=f"{wanted + 1} arrays in order, wanted {wanted}"):
+            call(text, *given, given[0])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])

@@ -63,12 +63,12 @@ PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
-FEW_LINES = 64  # rows and columns whose factors are read in short pieces
-FEW_PACE = 0.22  # of the pace of memory, of such pieces
+FEW_LINES = 64  # rows and columns at most that are asked for a block of terms ahead
+WAITED = 0.35  # of the time of memory of so few, beside their multiply-adds
+FEWER_PACKS = 1.25  # times the pace of a panel with all its packs
 PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
 IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
-SMALL_OUTPUT = 256  # numbers of the output of a long sum, which packs terms of few rows and columns
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
 
 
@@ -415,8 +415,9 @@ class HostDirect(OnHost):
 
     @property
     def scratch(self) -> int:
-        """Numbers of a thread beside packed columns: the packed rows, the sums of a panel of columns."""
-        return self.rows * (self.depth + COLUMNS)
+        """Numbers of a thread beside packed columns: the packed rows, the sums of a panel of columns between two
+        packs."""
+        return self.rows * (self.depth + COLUMNS) + 2 * PACK
 
     # ---- choice
     @classmethod
@@ -449,7 +450,10 @@ class HostDirect(OnHost):
 
         vector = cpu.vector_bytes(cpu.target())
         columns = COLUMNS if vector == PACK else NARROW_COLUMNS
-        flops = 2.0 * t.turns * _whole(m, PACKS * vector // size) * _whole(n, columns) * k
+        lanes = vector // size
+        panels, others = divmod(-(-m // lanes), PACKS)
+        packs = panels * PACKS + others * FEWER_PACKS
+        flops = 2.0 * t.turns * packs * lanes * _whole(n, columns) * k
 
         deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
         gathered = 0.0 if self._lie(t, size) else chunks * m * k * _apart(t.rows.together(0))
@@ -459,18 +463,24 @@ class HostDirect(OnHost):
         if t.rows.in_bands(PIECE // size):
             scattered *= IN_BANDS
 
-        # A small product has whole panels seldom, and nothing to do while it packs and stores.
-        small = max(SMALL_PRODUCT / max(m * n * k, 1), (SMALL_OUTPUT / max(m * n, 1)) ** 2)
-        alone = (m * k + n * k + m * n) * min(1.0, small) * NUMBER
+        # A small product has whole panels seldom, and nothing to do while it packs and stores. Fewer lines than a pack
+        # or a panel of columns are packed one by one.
+        small = min(1.0, SMALL_PRODUCT / max(m * n * k, 1))
+        alone = (m * k + n * k + m * n) * small * NUMBER
+        one_by_one = (m if m < lanes else 0) + (n if n < columns else 0)
+        alone += one_by_one * k * (1 - small) * NUMBER
 
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
-        pace = library_costs.pace("packs", dtype, held)
-        memory = read / (FEW_PACE * rates.memory if max(m, n) <= FEW_LINES else pace) + written / pace
-        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN[vector]
-        return CALL + max(flops / rates.panels, memory) + panels + apart
+        memory = (read + written) / library_costs.pace("packs", dtype, held)
+        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * PANEL_BEGIN[vector]
+
+        busy = flops / rates.panels
+        few = max(m, n) <= FEW_LINES
+        together = busy + WAITED * memory if few else max(busy, memory)
+        return CALL + together + begins + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
