@@ -104,6 +104,10 @@ class Items(abc.ABC):
         """Names of the arrays in which neighbours of a CPU's pack of indices lie side by side."""
         return ()
 
+    def in_columns(self) -> tuple[str, ...]:
+        """Names of the arrays along which a CPU's packs go in columns."""
+        return ()
+
 
 class LeagueItems(Items):
     """body(m, team, results...) for each team."""
@@ -142,6 +146,9 @@ class RangeItems(Items):
 
     def beside(self):
         return self.layouts.beside(0)
+
+    def in_columns(self):
+        return self.layouts.in_columns(0)
 
 
 class ScanItems(Items):
@@ -187,7 +194,7 @@ class TileItems(Items):
     layouts: Layouts  # of the arrays: the model
     is_known: bool = False  # the extents of arrays, and what follows for a CPU:
     across: Order = ()  # an open order across rows of arrays; empty: as the arrays lie
-    in_columns: bool = False  # see Layouts.has_columns
+    has_columns: bool = False  # see Layouts.has_columns
     several: int = 1  # tiles of a device's block, next to one another along the fastest index
 
     kind = "tiles"
@@ -222,8 +229,8 @@ class TileItems(Items):
             tile = self.layouts.tile_across_rows(across, extents)
         else:
             tile = self.layouts.tile(self._declared(), extents, in_blocks)
-        in_columns = not in_blocks and self.layouts.has_columns(size_of)
-        return dataclasses.replace(self, is_known=True, across=across, in_columns=in_columns, tile=self.tile or tile)
+        has_columns = not in_blocks and self.layouts.has_columns(size_of)
+        return dataclasses.replace(self, is_known=True, across=across, has_columns=has_columns, tile=self.tile or tile)
 
     def _several(self, extents: list[int]) -> int:
         """How many tiles a device's block has where threads follow memory: a warp then has whole lines of it, and a
@@ -300,7 +307,7 @@ class TileItems(Items):
         return threads
 
     def text(self, block):
-        fit = self.layouts.fit(self.inner, self.in_columns)
+        fit = self.layouts.fit(self.inner, self.has_columns)
         return {
             "outer": _order(self.outer),
             "inner": _order(self.inner),
@@ -309,6 +316,9 @@ class TileItems(Items):
 
     def beside(self):
         return self.layouts.beside(self.inner[0])
+
+    def in_columns(self):
+        return self.layouts.in_columns(self.inner[0])
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.block))}}};\n"

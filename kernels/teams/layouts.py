@@ -84,6 +84,12 @@ class Layouts:
         follows. size_of: an extent's value."""
         return any(math.prod(map(size_of, array.columns)) >= ROWS for array in self.arrays if array.columns)
 
+    def in_columns(self, index: int) -> tuple[str, ...]:
+        """Names of the arrays along which a body goes in columns while a CPU's lanes lie along an index: neighbours along
+        the index lie side by side, and there are many columns, or a number that is not known yet."""
+        beside = self.beside(index)
+        return tuple([array.name for array in self.arrays if array.name in beside and _are_many(array.columns)])
+
     @functools.cached_property
     def near(self) -> tuple[int, ...]:
         """The indices along which neighbours of some array lie side by side, that of `order` first. Several of them:
@@ -242,6 +248,12 @@ def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...], tupl
     nearest_first = dimensions if array.layout == "LEFT" else dimensions[::-1]
     order = tuple([d for _, d in nearest_first if d is not None])
     return order, _without_index(nearest_first), _without_index(nearest_first[::-1])
+
+
+def _are_many(columns: tuple[str, ...]) -> bool:
+    """Whether columns with these extents are too many for a core to follow, as far as numbers say."""
+    known = math.prod([int(extent) for extent in columns if extent.isdecimal()])
+    return bool(columns) and (known >= ROWS or not all(extent.isdecimal() for extent in columns))
 
 
 def _without_index(dimensions: list[tuple[str, int | None]]) -> tuple[str, ...]:

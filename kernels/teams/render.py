@@ -81,10 +81,10 @@ def members_of(k: Declaration) -> str:
 
 class Operands:
     """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. by_thread:
-    the scattered arrays of which threads may have copies."""
+    the scattered arrays of which threads may have copies. in_columns: the arrays along which packs go in columns."""
 
-    def __init__(self, kernel: Declaration, by_thread: list[str]):
-        self.kernel, self.by_thread = kernel, by_thread
+    def __init__(self, kernel: Declaration, by_thread: list[str], in_columns: tuple[str, ...]):
+        self.kernel, self.by_thread, self.in_columns = kernel, by_thread, in_columns
         self.fields: list[str] = []
         self.filled: list[str] = []
 
@@ -110,7 +110,8 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        view = f"View<{kind}, {len(a.extents)}, {a.layout}>"
+        template = "ColumnsView" if a.name in self.in_columns else "View"
+        view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
         of_record = f"({kind} *)a.at_{a.name}, a.extent_{a.name}"
         if self.kernel.is_checked:
             self.fields.append(f"CheckedArray<{view}> {a.name};")
@@ -187,6 +188,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    in_columns = () if entry.in_blocks or k.is_checked else k.items.in_columns()
     call = _call(k, "m.of_thread()" if by_thread else "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
@@ -200,7 +202,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k, by_thread).text(),
+        operands=Operands(k, by_thread, in_columns).text(),
         probe=probe,
         threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),

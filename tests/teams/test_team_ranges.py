@@ -381,7 +381,7 @@ def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
 def test_tiles_of_a_cpu_in_columns_are_narrow():
     """Where an array has long extents behind all indices, a body that goes along them uses again what the others have:
     few indices along memory, many of the others. Not where these extents are short, nor on a device."""
-    for arrays, in_columns in (
+    for arrays, has_columns in (
         ("A(I,J,V):left", True),
         ("A(V,J,I)", True),
         ("A(I,J,W):left", False),
@@ -390,9 +390,9 @@ def test_tiles_of_a_cpu_in_columns_are_narrow():
         ("A(I,J):left B(I,V):left", False),
     ):
         tiles = tiles_over(arrays).sized([1000, 16], False, {"V": 64, "W": 3, "I": 1000, "J": 16}.__getitem__)
-        assert tiles.in_columns == in_columns, arrays
-        assert (tiles.layouts.fit(tiles.inner, tiles.in_columns).least == 64) == in_columns
-    assert not tiles_over("A(I,J,V):left").sized([1000, 16], True, lambda _: 64).in_columns
+        assert tiles.has_columns == has_columns, arrays
+        assert (tiles.layouts.fit(tiles.inner, tiles.has_columns).least == 64) == has_columns
+    assert not tiles_over("A(I,J,V):left").sized([1000, 16], True, lambda _: 64).has_columns
 
 
 ROWS_OF_PAIRS = {
