@@ -1,9 +1,7 @@
-// Views on a CPU that ask memory for what the next pack of indices needs.
+// An array along whose columns a body goes with each pack of indices, on a CPU. Each line of memory is in another page
+// than the last one, so a core does not read ahead. Each access asks for its line of the pack after the next one.
 #pragma once
 
-// An array along whose columns a body goes with each pack of rows. Each line of memory is in another page than the last
-// one, so a core does not read ahead; each access asks for the line of the next pack, which a core needs after all
-// columns of this one: in its second cache.
 template <class T, int RANK, Layout LAYOUT> struct ColumnsView : View<T, RANK, LAYOUT> {
     using View<T, RANK, LAYOUT>::View;
     template <class... I> POINT_FN decltype(auto) operator()(I... i) const {
@@ -14,6 +12,6 @@ template <class T, int RANK, Layout LAYOUT> struct ColumnsView : View<T, RANK, L
   private:
     template <class I> POINT_FN static void ask_behind(const T *, const I &) {}
     template <bool FULL> POINT_FN static void ask_behind(const T *data, const Lanes<FULL> &at) {
-        if (at.step == 1) __builtin_prefetch(data + at.first + VECTOR_LANES, 0, 2);
+        if (at.step == 1) __builtin_prefetch(data + at.first + 2 * VECTOR_LANES, 0, 2);
     }
 };

@@ -108,6 +108,10 @@ class Items(abc.ABC):
         """Names of the arrays along which a CPU's packs go in columns."""
         return ()
 
+    def rows_ahead(self) -> list[str]:
+        """C++: arrays of which a CPU asks for the rows of its next tile, further arguments behind the body."""
+        return []
+
 
 class LeagueItems(Items):
     """body(m, team, results...) for each team."""
@@ -319,6 +323,11 @@ class TileItems(Items):
 
     def in_columns(self):
         return self.layouts.in_columns(self.inner[0])
+
+    def rows_ahead(self):
+        if self.layouts.are_alike:
+            return []
+        return [f"rows_of<{_order(array.order)}>(m.{array.name})" for array in self.layouts.arrays if array.is_plain]
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.block))}}};\n"

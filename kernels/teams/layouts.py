@@ -52,6 +52,7 @@ class ArrayOrder:
     written: bool
     row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
     columns: tuple[str, ...] = ()  # extents behind the farthest index
+    is_plain: bool = False  # has no other dimensions, and is no scattered one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +225,8 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     for array in arrays:
         order, row, columns = _order(words, array)
         if len(order) == len(words):
-            found.append(ArrayOrder(array.name, order, array.written, row, columns))
+            is_plain = len(array.extents) == len(words) and not array.scattered
+            found.append(ArrayOrder(array.name, order, array.written, row, columns, is_plain))
 
     return Layouts(len(extents), len(arrays), tuple(found))
 

@@ -48,7 +48,7 @@ const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]
                     {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk,
                     (const void *)a.line}};
 const Place totals[] = {{{totals}}};
-{tile}{begin}{answer}{loop}({arguments}, {call});
+{tile}{begin}{answer}{loop}({arguments}, {call}{behind});
 {end}}}"""
 
 
@@ -188,6 +188,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    rows_ahead = [] if entry.in_blocks else k.items.rows_ahead()
     in_columns = () if entry.in_blocks or k.is_checked else k.items.in_columns()
     call = _call(k, "m.of_thread()" if by_thread else "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
@@ -214,6 +215,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         loop=loop,
         arguments=", ".join([*work, "league", "totals", *k.items.arguments]),
         call=call,
+        behind="".join([f", {array}" for array in rows_ahead]),
     )
 
 

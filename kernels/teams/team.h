@@ -109,6 +109,7 @@ template <class V, class T> POINT_FN ScatterElement<Scatter<V>, T &> scatter_of(
 #else
 #include "teams/scatter_packs.h"
 #include "teams/columns_packs.h"
+#include "teams/tiles_packs.h"
 #endif
 
 // A part of a view: a number takes one index of a dimension, ALL every one, part(a, b) those from a to below b.

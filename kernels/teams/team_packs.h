@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #ifndef VECTOR_BYTES // a source has it in front, so that a precompiled form can serve
@@ -74,7 +75,7 @@ template <class F, class R, class T>
 POINT_FN void over_packs(long first, long every, long n, const F &f, T &sum, const R &reducer) {
     constexpr int W = VECTOR_LANES;
     typedef PackAccumulator<R, T> A;
-    Lane lane = {W, -1};
+    Lane lane = Lane::all();
     A a(reducer, lane), b(reducer, lane), c(reducer, lane), d(reducer, lane); // do not wait for each other
     const auto whole = [&](long p, A &to) INLINED { f(Lanes<true>{p * W, 1, W, &lane.alone}, to); };
     long p = first;
@@ -310,7 +311,7 @@ template <class... RESULT> struct InPacks<Results<RESULT...>> {
 template <class RESULTS, class Work>
 POINT_FN int share_packs(long items, int threads, const League &a, const Place *totals, const Work &work) {
     const int failed = share_out(items, threads, a, [&](long share, long first, long behind, char *const(&)[2]) {
-        Lane lane = {VECTOR_LANES, -1};
+        Lane lane = Lane::all();
         typename InPacks<RESULTS>::type results(lane);
         work(first, behind, lane, results);
         if constexpr (RESULTS::COUNT > 0)
@@ -346,7 +347,7 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
         const long from = origin + first * VECTOR_LANES, to = origin + behind * VECTOR_LANES;
         const Body own = body;
         const auto at = [&](auto i) {
-            lane.count = i.count;
+            lane = Lane::of(i);
             own(i, results);
         };
         for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone);
@@ -354,101 +355,3 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
 }
 
 #include "teams/scan_packs.h"
-
-// The index of dimension D: `fastest` of the fastest one, else a number
-template <bool FASTEST, class I> POINT_FN auto index_at(long at, const I &fastest) {
-    if constexpr (FASTEST) return fastest;
-    else return at;
-}
-
-template <class ORDER, int RANK, class I, class Body, int... D>
-POINT_FN void at_indices(const long (&at)[RANK], const I &fastest, const Body &body, std::integer_sequence<int, D...>) {
-    body(index_at<D == ORDER::of(0)>(at[D], fastest)...);
-}
-
-// body(i, j, ...) over first[d] <= i, j, ... < behind[d], the fastest index in packs from `origin` on
-template <class RESULTS, class ORDER, int K, int RANK, class Body>
-POINT_FN void over_tile(long origin, const long (&first)[RANK], const long (&behind)[RANK], long (&at)[RANK],
-                        Lane &lane, const Body &body) {
-    constexpr int d = ORDER::of(K);
-    if constexpr (K == 0) {
-        const auto go = [&](auto fastest) {
-            lane.count = fastest.count;
-            at_indices<ORDER>(at, fastest, body, std::make_integer_sequence<int, RANK>());
-        };
-        for_lanes_of<RESULTS>(origin, first[d], behind[d], go, &lane.alone);
-    } else
-        for (at[d] = first[d]; at[d] < behind[d]; ++at[d])
-            over_tile<RESULTS, ORDER, K - 1>(origin, first, behind, at, lane, body);
-}
-
-// A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
-// writes a row of each array side by side, and a core follows a number of them only. Rows of up to WHOLE indices lie
-// one behind the other, and are taken so.
-template <int RUN, int LEAST, int MOST, int WHOLE> struct Fit {
-    static constexpr long SEVERAL = 512; // indices of short rows in a tile
-    long run;
-    int least, most;
-    POINT_FN explicit Fit(long fastest) : run(RUN), least(LEAST), most(MOST) {
-        const long row = fastest > 0 ? fastest : 1;
-        if (row <= WHOLE) run = row, least = most = row < SEVERAL ? int(SEVERAL / row) : 1;
-        else if (row < RUN) least *= int(RUN / row), most *= int(RUN / row);
-    }
-};
-
-template <class ORDER> struct Tile {
-    static constexpr int RANK = ORDER::RANK;
-    int size[RANK];
-    POINT_FN explicit Tile(const int (&tile)[RANK]) {
-        for (int d = 0; d < RANK; ++d) size[d] = tile[d];
-    }
-    template <class FIT> POINT_FN Tile(const int (&tile)[RANK], const FIT &fit) : Tile(tile) {
-        int rows = 1;
-        for (int k = 1; k < RANK; ++k) rows *= size[ORDER::of(k)];
-        size[ORDER::of(0)] = int(fit.run);
-        for (int k = RANK - 1; k > 0 && rows > fit.most; --k) { // fewer rows, of the slowest index first
-            int &own = size[ORDER::of(k)];
-            const int others = rows / own, left = others < fit.most ? fit.most / others : 1;
-            if (own > left) own = left, rows = others * own;
-        }
-        if (RANK > 1 && rows < fit.least) size[ORDER::of(RANK > 1)] *= (fit.least + rows - 1) / rows;
-    }
-    POINT_FN long number(const long (&extent)[RANK]) const { // of tiles
-        long all = 1;
-        for (int d = 0; d < RANK; ++d) all *= (extent[d] + size[d] - 1) / size[d];
-        return all;
-    }
-};
-
-// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile: fitted ones where there are many. OUTER,
-// INNER: orders of the tiles, of the indices in a tile
-template <class RESULTS, class OUTER, class INNER, class FIT, int RANK, class Body>
-POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
-                       const long (&extent)[RANK], const int (&declared)[RANK], const long (&)[RANK],
-                       const long (&)[RANK], const Body &body) {
-    constexpr int FASTEST = INNER::of(0);
-    const long short_by = missing<RESULTS>(a, begin[FASTEST]);
-    long origin[RANK], space[RANK]; // with the indices that the first packs lack
-    for (int d = 0; d < RANK; ++d) {
-        const long more = d == FASTEST ? short_by : 0;
-        origin[d] = begin[d] - more, space[d] = extent[d] + more;
-    }
-    const Tile<INNER> own(declared), fit(declared, FIT(space[FASTEST]));
-    const Tile<INNER> tile = fit.number(space) < SHARES ? own : fit;
-    const auto work = [&](long from, long behind, Lane &lane, auto &results) {
-        const Body own_body = body;
-        for (long number = from; number < behind; ++number) {
-            long first[RANK], last[RANK], at[RANK];
-            tile_of<OUTER>(number, space, tile.size, first);
-            for (int d = 0; d < RANK; ++d) {
-                const long end = first[d] + tile.size[d];
-                last[d] = origin[d] + (end < space[d] ? end : space[d]);
-                first[d] += origin[d];
-                if (first[d] < begin[d]) first[d] = begin[d];
-            }
-            over_tile<RESULTS, INNER, RANK - 1>(origin[FASTEST], first, last, at, lane,
-                                                [&](auto... i) { own_body(results, i...); });
-        }
-    };
-    return share_packs<RESULTS>(tile.number(space), threads, a, totals, work);
-}
