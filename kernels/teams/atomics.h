@@ -85,7 +85,7 @@ template <class T> struct AtomicElement {
 template <class T> POINT_FN AtomicElement<T> atomic_element(T &at) { return {at}; }
 template <class V> struct AtomicView {
     V view;
-    template <class... I> POINT_FN auto operator()(I... i) const { return atomic_element(view(i...)); }
+    template <class... I> POINT_FN auto operator()(const I &...i) const { return atomic_element(view(i...)); }
 };
 
 template <class V> POINT_FN AtomicView<V> atomic(const V &view) { return {view}; }

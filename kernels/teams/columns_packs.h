@@ -4,7 +4,7 @@
 
 template <class T, int RANK, Layout LAYOUT> struct ColumnsView : View<T, RANK, LAYOUT> {
     using View<T, RANK, LAYOUT>::View;
-    template <class... I> POINT_FN decltype(auto) operator()(I... i) const {
+    template <class... I> POINT_FN decltype(auto) operator()(const I &...i) const {
         ask_behind(this->data, this->template offset<0>(index_of(i)...));
         return View<T, RANK, LAYOUT>::operator()(i...);
     }

@@ -2,8 +2,8 @@
 #pragma once
 
 // first + l step of lane l < count. FULL: all lanes of a pack. Sums with whole numbers, and products with them, are
-// such again. With real numbers, and in a product of two, an index is its value, as on a device: a pack of real
-// numbers. alone: where each_lane says which lane is at work, for the accumulators beside it.
+// such again; a product of two is a pack of whole numbers. With real numbers an index is its value, as on a device: a
+// pack of real numbers. alone: where each_lane says which lane is at work, for the accumulators beside it.
 template <bool FULL> struct Lanes {
     static constexpr bool IS_FULL = FULL;
     long first, step;
@@ -39,6 +39,8 @@ template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i) { return stre
 template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k) {
     return {i.first + k.first, i.step + k.step, i.count, i.alone};
 }
+
+template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i, Lanes<FULL> k) { return i + -k; }
 
 // clang-format on
 template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) { return i; }
@@ -146,9 +148,10 @@ POINT_FN Whole<long, FULL> each_of(const A &a, const B &b, const F &f) {
     }
 #define OF_READ (WholePair<A, B>::value && !WholePair<A, B>::OF_INDICES)
 #define OF_ANY (WholePair<A, B>::value)
+#define OF_PRODUCT (OF_READ || (WholePack<A>::value && WholePack<B>::value)) // not of an index and a number: see Lanes
 WITH_WHOLE(+, true, OF_READ)
 WITH_WHOLE(-, true, OF_READ)
-WITH_WHOLE(*, true, OF_READ)
+WITH_WHOLE(*, true, OF_PRODUCT)
 WITH_WHOLE(/, false, OF_ANY)
 WITH_WHOLE(%, false, OF_ANY)
 WITH_WHOLE(&, true, OF_ANY)
@@ -157,6 +160,16 @@ WITH_WHOLE(^, true, OF_ANY)
 WITH_WHOLE(<<, true, OF_ANY)
 WITH_WHOLE(>>, true, OF_ANY)
 #undef WITH_WHOLE
+#undef OF_PRODUCT
+
+template <class A, typename std::enable_if<WholePack<A>::value && !WholePack<A>::IS_INDEX, int>::type = 0>
+POINT_FN auto operator-(const A &a) {
+    return 0 - a;
+}
+
+template <class A, typename std::enable_if<WholePack<A>::value, int>::type = 0> POINT_FN auto operator~(const A &a) {
+    return a ^ -1;
+}
 
 // A condition for each lane
 #define COMPARES(OP) \
@@ -353,7 +366,8 @@ template <class T> POINT_FN T &memory_at(T &at) { return at; }
 template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
 template <class T, class I> POINT_FN Elements<T, I> element(T *data, const I &at) { return {data, at}; }
 template <class T> POINT_FN T element(const T *data, long at) { return data[at]; }
-template <class T, class I> POINT_FN auto element(const T *data, const I &at) { return taken(data, at); }
+// const: what is read cannot be assigned
+template <class T, class I> POINT_FN const auto element(const T *data, const I &at) { return taken(data, at); }
 
 // ---- accumulators of packs
 template <class X> POINT_FN vec pack_of(const X &x) { return vec(x); }
@@ -392,7 +406,6 @@ template <class R, class T> struct PackAccumulator {
             for (int l = 0; l < VECTOR_LANES; ++l) value.lane[l] = none;
     }
     PackAccumulator(const PackAccumulator &) = delete;
-    POINT_FN operator T() const { return folded(); } // of a scan, where nobody reads it
     POINT_FN T lane(int l) const { return lane_of(value, l); }
     POINT_FN void set(int l, T x) {
         if constexpr (IN_PACKS) value.v[l] = x;
@@ -424,6 +437,12 @@ template <class R, class T> struct PackAccumulator {
         return x[0];
     }
     ACCUMULATES
+};
+
+// Of the first pass of a scan. A body reads it in the last pass only, and the compiler sees both.
+template <class R, class T> struct ScanPackAccumulator : PackAccumulator<R, T> {
+    using PackAccumulator<R, T>::PackAccumulator;
+    POINT_FN operator T() const { return this->folded(); }
 };
 
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l) { return x.lane(l); }

@@ -26,7 +26,7 @@ template <class T> struct ScanBlock {
     template <class Body, class R> POINT_FN void sum(const Body &body, const R &reducer) {
         for (int p = 0; p < PARTS; ++p) {
             Lane lane = Lane::all();
-            PackAccumulator<R, T> all(reducer, lane);
+            ScanPackAccumulator<R, T> all(reducer, lane);
             const auto at = [&](auto i) {
                 lane = Lane::of(i);
                 body(i, all, false);

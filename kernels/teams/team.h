@@ -11,6 +11,7 @@
 //   atomic_add and others (atomics.h), atomic(m.v)(i) += x                      subview(v, i, ALL, part(a, b))
 #pragma once
 #include "engine/numbers/launch.h"
+#include "teams/functions.h"
 
 enum Layout { RIGHT, LEFT, STRIDED }; // which index has neighbours in memory: the last, the first, none
 
@@ -72,7 +73,7 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
         if constexpr (sizeof...(More) > 0) return i * step<D>() + offset<D + 1>(more...);
         else return i * step<D>();
     }
-    template <class... I> POINT_FN decltype(auto) operator()(I... i) const {
+    template <class... I> POINT_FN decltype(auto) operator()(const I &...i) const {
         static_assert(sizeof...(I) == RANK, "as many indices as the array has dimensions");
         return element(data, offset<0>(index_of(i)...));
     }
@@ -86,7 +87,7 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
 template <class V> struct Scatter {
     V view;
     void *copies; // a CPU's threads may have a copy each, see scatter_packs.h; a device's blocks: scatter_threads.h
-    template <class... I> POINT_FN auto operator()(I... i) const { return scatter_of(*this, view(i...)); }
+    template <class... I> POINT_FN auto operator()(const I &...i) const { return scatter_of(*this, view(i...)); }
     POINT_FN Scatter of_thread() const { return copy_of_thread(*this); }
     POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }
 };

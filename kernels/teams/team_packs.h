@@ -14,6 +14,7 @@
 #endif
 #include "teams/reducers.h"
 #include "teams/lanes.h"
+#include "teams/functions_packs.h"
 #include "teams/notes.h"
 
 // ---- what a launch reports
