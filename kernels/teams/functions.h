@@ -1,4 +1,5 @@
-// max and min of two numbers of different types. CUDA has them of equal types, where NaN gives the other number.
+// max, min and select of two numbers, whole ones as they are. CUDA has max and min of equal types, where NaN gives the
+// other number.
 #pragma once
 
 template <class X> struct Plain {};
@@ -34,4 +35,9 @@ template <class A, class B, class = typename Plain<A>::yes, class = typename Pla
 POINT_FN auto min(A a, B b) -> decltype(a + b) {
     typedef decltype(a + b) C;
     return min(C(a), C(b));
+}
+
+template <class A, class B, class = typename Plain<A>::yes, class = typename Plain<B>::yes>
+POINT_FN auto select(bool condition, A yes, B no) -> decltype(yes + no) {
+    return condition ? yes : no;
 }

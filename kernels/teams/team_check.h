@@ -106,6 +106,19 @@ template <class E> struct CheckedElement {
 
 template <class E> struct HasNoFraction<CheckedElement<E>> : HasNoFraction<typename std::remove_reference<E>::type> {};
 
+// A checked element among numbers is its value: see lanes.h, functions.h
+template <class E> POINT_FN auto value_of(const CheckedElement<E> &x) {
+    return typename CheckedElement<E>::Value(x);
+}
+
+template <class E> struct WholePack<CheckedElement<E>> : WholePack<E> {};
+
+template <class T> struct Plain<CheckedElement<T &>> : Plain<T> {};
+
+template <class E> POINT_FN auto whole_of(const CheckedElement<E> &x) { return value_of(x); }
+template <class E> POINT_FN auto index_of(const CheckedElement<E> &x) { return index_of(value_of(x)); }
+template <class E> POINT_FN auto lane_of(const CheckedElement<E> &x, int l) { return lane_of(value_of(x), l); }
+
 template <class I> using Index = decltype(index_of(std::declval<const I &>()));
 
 template <class V> struct CheckedView {
