@@ -1,6 +1,6 @@
 """What the body of a team kernel is called for: the teams of a league, the indices of a range, or those of tiles.
 
-policies.py has what a user writes. The C++ is a loop of team_packs.h or team_threads.h with the body in a lambda;
+policies.py has what a user writes. The C++ is a loop of the headers *_packs.h or *_threads.h with the body in a lambda;
 render.py fills in the names in braces.
 """
 
@@ -179,7 +179,7 @@ class ScanItems(Items):
 
     @staticmethod
     def _each(threads: int) -> int:
-        """Indices of a device's thread, as in team_threads.h."""
+        """Indices of a device's thread, as in scan_threads.h."""
         return 8 if threads > 512 else 16
 
     def holders(self, threads):

@@ -90,7 +90,9 @@ template <class T, bool FULL> POINT_FN T lane_of(const Whole<T, FULL> &x, int l)
 template <class T, class I> struct Elements;
 template <class T, class I> POINT_FN T lane_of(const Elements<T, I> &x, int l) { return lane_of(x.value, l); }
 template <class R, class T> struct PackAccumulator;
+template <class R, class T> struct ScanPackAccumulator;
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l);
+template <class R, class T> POINT_FN T lane_of(const ScanPackAccumulator<R, T> &x, int l);
 POINT_FN bool lane_of(const vmask &x, int l) {
 #if VECTOR_BYTES == 64
     return x.m >> l & 1;
@@ -446,3 +448,4 @@ template <class R, class T> struct ScanPackAccumulator : PackAccumulator<R, T> {
 };
 
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l) { return x.lane(l); }
+template <class R, class T> POINT_FN T lane_of(const ScanPackAccumulator<R, T> &x, int l) { return x.lane(l); }
