@@ -86,8 +86,8 @@ class Layouts:
         return any(math.prod(map(size_of, array.columns)) >= ROWS for array in self.arrays if array.columns)
 
     def in_columns(self, index: int) -> tuple[str, ...]:
-        """Names of the arrays along which a body goes in columns while a CPU's lanes lie along an index: neighbours along
-        the index lie side by side, and there are many columns, or a number that is not known yet."""
+        """Names of the arrays in which a body goes along columns, while a CPU's lanes lie along an index: neighbours
+        along the index lie side by side, and there are many columns, or a number that is not known yet."""
         beside = self.beside(index)
         return tuple([array.name for array in self.arrays if array.name in beside and _are_many(array.columns)])
 

@@ -201,7 +201,7 @@ def test_integers_logicals_and_numbers_of_a_fortran_host():
 
 
 def test_kernels_of_kokkos_users_from_fortran():
-    """Scans, logical arrays, whole numbers and a sort, beside the host's own loops: of 0 to 1009 indices, real(4) too."""
+    """Scans, logical arrays, whole numbers and a sort beside the host's own loops, of 0 to 1009 indices; real(4)."""
     done = run(
         compiled("team_kokkos.f90"), pathlib.Path(__file__).with_name("kokkos_kernels.py"), FRAME_ON_ERROR="return"
     )

@@ -14,6 +14,10 @@ from kernels.engine.errors import CompileError
     [
         (dict(arrays="v(n", over=Range("n")), "'v.n', wanted words such as A.N,M."),
         (
+            dict(array="v(n)", over=Range("n")),
+            "takes no 'array', did you mean 'arrays': wanted arrays, writes",
+        ),
+        (
             dict(arrays="v(n):middle", over=Range("n")),
             "'v' is marked .'middle'., wanted left, scatter, or one of int32",
         ),

@@ -23,8 +23,8 @@ _CAUSES = {
     "for what all points may do together",
     r"operator ?[\"'‘]?\[|subscripted|pointer-to-object": "an index for a quantity that has one value at a point; an "
     "element of an array of a team kernel is m.v(i)",
-    r"(Team|Member)<.* no member|no member .*(Team|Member)<": "a name that teams do not have: docs/howto/kokkos.md has those "
-    "of Kokkos with their names here",
+    r"(Team|Member)<.* no member|no member .*(Team|Member)<": "a name that teams do not have: docs/howto/kokkos.md has "
+    "those of Kokkos with their names here",
     r"operands_\w+\W* has no member|no member .*operands_": "an array or a number that the declaration does not name",
     r"operator=\W+\(operand types are .const (Whole|Packed)<": "an input is written (inputs are const)",
     r"\b(Lanes|Whole|Packed)<": "on a CPU an index, and whole numbers read at it, may be packs: each_lane(i, f) calls "
