@@ -87,9 +87,9 @@ class Layouts:
 
     def in_columns(self, index: int) -> tuple[str, ...]:
         """Names of the arrays in which a body goes along columns, while a CPU's lanes lie along an index: neighbours
-        along the index lie side by side, and there are many columns, or a number that is not known yet."""
-        beside = self.beside(index)
-        return tuple([array.name for array in self.arrays if array.name in beside and _are_many(array.columns)])
+        along the index are the nearest ones, and there are many columns, or a number that is not known yet."""
+        near = [array for array in self.arrays if array.order[0] == index]
+        return tuple([array.name for array in near if _are_many(array.columns)])
 
     @functools.cached_property
     def near(self) -> tuple[int, ...]:

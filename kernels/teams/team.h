@@ -109,7 +109,6 @@ template <class V, class T> POINT_FN ScatterElement<Scatter<V>, T &> scatter_of(
 #include "teams/scatter_threads.h"
 #else
 #include "teams/scatter_packs.h"
-#include "teams/columns_packs.h"
 #include "teams/tiles_packs.h"
 #endif
 
@@ -165,6 +164,10 @@ template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(co
     (take(a), ...);
     return s;
 }
+
+#ifndef ON_DEVICE
+#include "teams/columns_packs.h"
+#endif
 
 // Room that the declaration names: bytes from the start of its level, of each team or each member.
 template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {

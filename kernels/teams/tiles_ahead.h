@@ -5,7 +5,7 @@
 
 // An array with all indices of the tiles, and the rows of it that a tile has.
 template <int RANK> struct RowsAhead {
-    static constexpr int LINE = 64; // bytes
+    static constexpr int LINE = 64, PAGE = 4096; // bytes; a core reads ahead in a page
     const char *data;
     int nearest;            // index along which neighbours lie side by side
     long step[RANK];        // bytes from an index to the next one
@@ -15,11 +15,17 @@ template <int RANK> struct RowsAhead {
     long rows = 0, asked = 0;
 
     POINT_FN void begin(const long (&from)[RANK], const long (&end)[RANK]) {
-        rows = 1, asked = 0;
+        rows = is_apart() ? 1 : 0, asked = 0;
         for (int d = 0; d < RANK; ++d) {
             first[d] = at[d] = from[d], behind[d] = end[d];
             if (d != nearest) rows *= end[d] - from[d];
         }
+    }
+    // Whether each row is in another page
+    POINT_FN bool is_apart() const {
+        for (int d = 0; d < RANK; ++d)
+            if (d != nearest && step[d] < PAGE) return false;
+        return true;
     }
     // Up to this part of all rows
     POINT_FN void ask(long part, long parts) {
@@ -50,12 +56,16 @@ POINT_FN RowsAhead<RANK> rows_of(const View<T, RANK, LAYOUT> &view) {
     return rows;
 }
 
-// All of them, while the rows of a tile are worked on
+// All of them, while the rows of a tile are worked on. Nothing is asked for where the second cache has them all.
 template <int RANK, class... Rows> struct TilesAhead {
+    static constexpr long CACHED = 1 << 20; // bytes
     std::tuple<Rows...> arrays;
+    bool are_far;
     long row = 0, rows = 1; // of the tile at work
 
-    POINT_FN explicit TilesAhead(const Rows &...arrays) : arrays(arrays...) {}
+    // indices: of all tiles
+    POINT_FN explicit TilesAhead(long indices, const Rows &...arrays)
+        : arrays(arrays...), are_far(indices * (arrays.step[arrays.nearest] + ...) > CACHED) {}
     // rows: of the tile at work; first, behind: the next one
     POINT_FN void begin(long of_tile, const long (&first)[RANK], const long (&behind)[RANK]) {
         row = 0, rows = of_tile;
@@ -63,11 +73,12 @@ template <int RANK, class... Rows> struct TilesAhead {
     }
     POINT_FN void end_row() {
         ++row;
-        std::apply([&](auto &...array) { (array.ask(row, rows), ...); }, arrays);
+        if (are_far) std::apply([&](auto &...array) { (array.ask(row, rows), ...); }, arrays);
     }
 };
 
 template <int RANK> struct TilesAhead<RANK> {
+    POINT_FN explicit TilesAhead(long) {}
     POINT_FN void begin(long, const long (&)[RANK], const long (&)[RANK]) {}
     POINT_FN void end_row() {}
 };

@@ -93,7 +93,9 @@ POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, 
     constexpr int FASTEST = INNER::of(0);
     const long short_by = missing<RESULTS>(a, begin[FASTEST]);
     TileSpace<OUTER, RANK> space;
+    long indices = 1;
     for (int d = 0; d < RANK; ++d) {
+        indices *= extent[d];
         const long more = d == FASTEST ? short_by : 0;
         space.begin[d] = begin[d], space.origin[d] = begin[d] - more, space.extent[d] = extent[d] + more;
     }
@@ -103,7 +105,7 @@ POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, 
 
     const auto work = [&](long from, long end, Lane &lane, auto &results) {
         const Body own_body = body;
-        TilesAhead<RANK, Rows...> ahead(arrays...);
+        TilesAhead<RANK, Rows...> ahead(indices, arrays...);
         long first[RANK], behind[RANK], at[RANK], next_first[RANK], next_behind[RANK];
         if (from < end) space.bounds(from, next_first, next_behind);
         for (long number = from; number < end; ++number) {
