@@ -11,7 +11,7 @@ template <class T, int RANK, Layout LAYOUT> struct ColumnsView : View<T, RANK, L
         return View<T, RANK, LAYOUT>::operator()(i...);
     }
 
-  private:
+private:
     template <class I> POINT_FN static void ask_behind(const T *, const I &) {}
     template <bool FULL> POINT_FN static void ask_behind(const T *data, const Lanes<FULL> &at) {
         if (at.step < 1 || at.step > MOST_LINES) return;

@@ -71,7 +71,8 @@ POINT_FN Whole<long, WholePair<A, B>::IS_FULL> select(vmask condition, const A &
     const auto b = whole_of(no);
     Whole<long, WholePair<A, B>::IS_FULL> c;
     c.count = lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b);
-    for (int l = 0; l < VECTOR_LANES; ++l) c.lane[l] = lane_of(condition, l) ? long(lane_of(a, l)) : long(lane_of(b, l));
+    for (int l = 0; l < VECTOR_LANES; ++l)
+        c.lane[l] = lane_of(condition, l) ? long(lane_of(a, l)) : long(lane_of(b, l));
     return c;
 }
 
@@ -85,20 +86,19 @@ template <class C, class A, class B, WITH_WHOLE(C, C)> POINT_FN auto select(cons
     return select(truth_of(c), yes, no);
 }
 
-template <class X> struct Condition {
-    static constexpr bool is_mask = SAME<X, vmask>, value = is_mask || WholePack<X>::value;
+// Two conditions, not both of them masks
+template <class A, class B> struct ConditionPair {
+    static constexpr bool a = SAME<A, vmask>, b = SAME<B, vmask>,
+                          value = (a || WholePack<A>::value) && (b || WholePack<B>::value) && !(a && b);
 };
 
-#define OF_CONDITIONS(A, B) \
-    typename std::enable_if<Condition<A>::value && Condition<B>::value && \
-                                !(Condition<A>::is_mask && Condition<B>::is_mask), \
-                            int>::type = 0
-template <class A, class B, OF_CONDITIONS(A, B)> POINT_FN vmask operator&&(const A &a, const B &b) {
+#define WITH_CONDITIONS(A, B) typename std::enable_if<ConditionPair<A, B>::value, int>::type = 0
+template <class A, class B, WITH_CONDITIONS(A, B)> POINT_FN vmask operator&&(const A &a, const B &b) {
     return truth_of(a) && truth_of(b);
 }
 
-template <class A, class B, OF_CONDITIONS(A, B)> POINT_FN vmask operator||(const A &a, const B &b) {
+template <class A, class B, WITH_CONDITIONS(A, B)> POINT_FN vmask operator||(const A &a, const B &b) {
     return truth_of(a) || truth_of(b);
 }
-#undef OF_CONDITIONS
+#undef WITH_CONDITIONS
 #undef WITH_WHOLE

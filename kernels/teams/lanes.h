@@ -381,9 +381,7 @@ struct Lane {  // of the pack at work
     int alone; // the one that each_lane is at; -1: all
     POINT_FN static Lane all() { return {VECTOR_LANES, -1}; }
     // At the beginning of a pack: a compiler then sees that no lane is alone, and keeps what is added up in registers
-    template <bool FULL> POINT_FN static Lane of(const Lanes<FULL> &i) {
-        return {FULL ? VECTOR_LANES : i.count, -1};
-    }
+    template <bool FULL> POINT_FN static Lane of(const Lanes<FULL> &i) { return {FULL ? VECTOR_LANES : i.count, -1}; }
 };
 
 template <class R, class T, bool IN_PACKS> struct PackOf {

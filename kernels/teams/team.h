@@ -1,6 +1,7 @@
 // Hierarchical parallelism: a league of teams, a team of members, a member of lanes. One header for CUDA and CPU; the
-// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, fibres, packs); scan_ and tiles_
-// of both have further launches. This file has what both share. docs/howto/team_kernels.md is the page for authors.
+// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, fibres, packs); scan_ and
+// tiles_ of both have further launches. This file has what both share. docs/howto/team_kernels.md is the page for
+// authors.
 //
 //   for_league            the launch itself: one call of the body a team, or for_range, for_tiles
 //   team.for_each(n, f)   f(i) over the members         team.for_vector(n, f)   over members x lanes

@@ -107,9 +107,7 @@ template <class E> struct CheckedElement {
 template <class E> struct HasNoFraction<CheckedElement<E>> : HasNoFraction<typename std::remove_reference<E>::type> {};
 
 // A checked element among numbers is its value: see lanes.h, functions.h
-template <class E> POINT_FN auto value_of(const CheckedElement<E> &x) {
-    return typename CheckedElement<E>::Value(x);
-}
+template <class E> POINT_FN auto value_of(const CheckedElement<E> &x) { return typename CheckedElement<E>::Value(x); }
 
 template <class E> struct WholePack<CheckedElement<E>> : WholePack<E> {};
 

@@ -66,8 +66,10 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
     INDEXED(1, class I, const I &i, i)
     INDEXED(2, class I AND class J, const I &i AND const J &j, i, j)
     INDEXED(3, class I AND class J AND class K, const I &i AND const J &j AND const K &k, i, j, k)
-    INDEXED(4, class I AND class J AND class K AND class L, const I &i AND const J &j AND const K &k AND const L &l, i, j, k, l)
-    INDEXED(5, class I AND class J AND class K AND class L AND class M, const I &i AND const J &j AND const K &k AND const L &l AND const M &m, i, j, k, l, m)
+    INDEXED(4, class I AND class J AND class K AND class L, const I &i AND const J &j AND const K &k AND const L &l, i,
+            j, k, l)
+    INDEXED(5, class I AND class J AND class K AND class L AND class M,
+            const I &i AND const J &j AND const K &k AND const L &l AND const M &m, i, j, k, l, m)
     INDEXED(6, class I AND class J AND class K AND class L AND class M AND class N,
             const I &i AND const J &j AND const K &k AND const L &l AND const M &m AND const N &n, i, j, k, l, m, n)
 #undef AND

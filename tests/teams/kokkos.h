@@ -105,7 +105,8 @@ template <class M, class Team> POINT_FN void formulas_in_scratch(const M &m, con
 
     const auto formula = [&](long row, auto i) {
         m.whole(row, i) = max(k(i), 3) + min(2, k(i)) + abs(k(i)) - ~k(i) + k(i) % 3 + (m.n - k(i)) * i;
-        m.real(row, i) = max(x(i), 1) + select(k(i) > 2, x(i), 1.0) + fabs(x(i)) - select(k(i) != 4 && !(k(i) < 1), x(i), 0.0);
+        m.real(row, i) =
+            max(x(i), 1) + select(k(i) > 2, x(i), 1.0) + fabs(x(i)) - select(k(i) != 4 && !(k(i) < 1), x(i), 0.0);
     };
     team.for_vector(m.n, [&](auto i) { formula(0, i); });
     team.for_each(m.n, [&](long i) { formula(1, i); });
