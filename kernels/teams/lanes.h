@@ -48,8 +48,36 @@ POINT_FN scalar as_number(long i) { return scalar(i); }
 // where all lanes share the condition
 POINT_FN vec select(bool condition, vec yes, vec no) { return condition ? yes : no; }
 
+// ---- the pack at work
+// An atomic that changes a single element does so for each lane of the pack at work; sources that have none do not
+// count (render.py).
+#ifdef COUNTS_LANES
+static thread_local int lanes_at_work = 1;
+struct AtWork {
+    int before;
+    POINT_FN explicit AtWork(int count) : before(lanes_at_work) { lanes_at_work = count; }
+    POINT_FN ~AtWork() { lanes_at_work = before; }
+    AtWork(const AtWork &) = delete;
+};
+
+POINT_FN int count_at_work() { return lanes_at_work; }
+#else
+struct AtWork {
+    POINT_FN explicit AtWork(int) {}
+};
+
+POINT_FN int count_at_work() { return 1; }
+#endif
+
+// f(i, more...) for a pack
+template <bool FULL, class F, class... More> POINT_FN void at_pack(const F &f, const Lanes<FULL> &i, More &...more) {
+    [[maybe_unused]] const AtWork pack(i.count);
+    f(i, more...);
+}
+
 // f(i) for each single index
 template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f) {
+    [[maybe_unused]] const AtWork single(1);
     for (int l = 0; l < i.count; ++l) {
         if (i.alone) *i.alone = l;
         f(i.first + l * i.step);

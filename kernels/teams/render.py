@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from ..engine.backend import cache
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
@@ -19,6 +20,7 @@ LEAGUE = (
 
 LARGE = 2**20  # extent of an index where it is not known yet
 OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
+ATOMIC = re.compile(r"\batomic(_\w+)?\s*\(")
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -274,8 +276,11 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         text.append("#define FRAME_SINGLE")
     if kernels[0].is_checked:
         text.append("#define CHECK_SCRATCH")
-    if OUT_OF_LINE.search(header.read_text(errors="replace")):
+    bodies = "".join(_texts(header))
+    if OUT_OF_LINE.search(bodies):
         text.append("#define CALLS_OUT_OF_LINE")
+    if not entry.in_blocks and (ATOMIC.search(bodies) or _scatter(kernels)):
+        text.append("#define COUNTS_LANES // in a thread_local variable")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
     for number, kernel in enumerate(kernels, 1):
@@ -289,6 +294,17 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         bodies=_bodies(kernels),
         functions=tuple([(f"run_{kernel.name}", kernel.name) for kernel in kernels]),
     )
+
+
+def _texts(header) -> list[str]:
+    """The texts of a header and of those that it includes."""
+    files = [header, *cache.included(header.read_text(errors="replace"), [header.parent])]
+    return [file.read_text(errors="replace") for file in files]
+
+
+def _scatter(kernels) -> bool:
+    """Whether threads add to scattered arrays."""
+    return any(array.scattered for kernel in kernels for array in kernel.arrays)
 
 
 def _bodies(kernels) -> tuple:

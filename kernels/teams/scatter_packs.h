@@ -29,8 +29,8 @@ template <class V> POINT_FN Scatter<V> copy_of_thread(const Scatter<V> &all) {
 
 template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &to, T &at, const X &x) {
     CAN_TELL(ANYONE);
-    if (!to.copies) atomic_add(at, x);
-    else at += Made<T>::of(x);
+    if (!to.copies) return atomic_add(at, x);
+    for (int l = 0; l < count_at_work(); ++l) at += Made<T>::of(lane_of(x, l));
 }
 
 // One lane after the other: an index may stand there twice.

@@ -115,3 +115,29 @@ template <class M, class Team> POINT_FN void formulas_in_scratch(const M &m, con
     reduce(team.vector(m.n), [&](auto i, auto &s) { s += m.given(abs(k(i)) % m.n) * k(i); }, sum);
     single_per_team(team, [&] { m.total(0) = sum; });
 }
+
+// one element that all indices change: once for each of them
+template <class M, class I> POINT_FN void counted(const M &m, const I i) {
+    atomic_add(m.whole(0), 1), atomic_inc(m.whole(1)), atomic_sub(m.whole(2), i), atomic(m.whole)(3) += m.k(i);
+    atomic_add(m.real(0), m.x(i)), atomic_max(m.real(1), m.x(i)), atomic(m.real)(2) -= 0.5;
+    each_lane(i, [&](long) { atomic_inc(m.whole(4)); });
+    atomic_inc(m.whole(4)), atomic_inc(m.each(i)), atomic_dec(m.each(m.n - 1 - i));
+    m.some(0) += 1, m.some(1) -= m.x(i), m.some(2)++;
+}
+
+template <class M, class Team> POINT_FN void counted_in_teams(const M &m, const Team &team) {
+    const auto own = team.scratch(m.own);
+    single_per_team(team, [&] { own(0) = 0; });
+    team.barrier();
+    team.for_vector(m.n, [&](auto i) { atomic_inc(own(0)), atomic_add(m.whole(0), m.k(i)); });
+    scalar sum;
+    reduce(
+        team.vector(m.n),
+        [&](auto i, auto &s) {
+            atomic_inc(m.whole(1));
+            s += as_number(i);
+        },
+        sum);
+    team.barrier();
+    single_per_team(team, [&] { atomic_add(m.whole(2), own(0)); });
+}

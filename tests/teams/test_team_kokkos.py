@@ -5,7 +5,7 @@ import pytest
 from team_cases import HEADER, kernel
 
 import kernels
-from kernels import League, Range, Scan
+from kernels import League, Range, Scan, get_backend
 from kernels.engine.errors import CompileError
 
 EPS = np.finfo(float).eps
@@ -42,6 +42,18 @@ FORMULAS = written(
     League("1", team=4, vector=2, scratch={"team 0": "k(n):int32 x(n)"}),
     arrays="given(n):int32 whole(2,n):whole real(2,n) total(1):whole",
     writes="whole real total",
+)
+COUNTED = written(
+    "counted",
+    Range("n"),
+    arrays="k(n):int32 x(n) whole(5):whole real(3) each(n):int32 some(3):scatter",
+    writes="whole real each",
+)
+COUNTED_IN_TEAMS = written(
+    "counted_in_teams",
+    League("3", team=4, vector=2, scratch={"team 0": "own(1):int32"}),
+    arrays="k(n):int32 whole(3):whole",
+    writes="whole",
 )
 SORTED = written("sorted", League("E", team=16, scratch={"team 0": "s(n)"}), arrays="x(E,n)", writes="x")
 
@@ -147,6 +159,42 @@ def test_numbers_in_scratch_among_others(be, n, check):
     np.testing.assert_array_equal(be.to_host(arrays["whole"]), [whole] * 2)
     np.testing.assert_array_equal(be.to_host(arrays["real"]), [real] * 2)
     assert be.to_host(arrays["total"])[0] == (k[abs(k) % n] * k).sum()
+
+
+@pytest.mark.parametrize("n", [1, 8, 21, 1009])
+def test_each_index_changes_one_element_that_all_have(be, n):
+    """Once for each index, also where a CPU's pack has several. Numbers are multiples of a half: sums are exact."""
+    rng = np.random.default_rng(n)
+    k, x = rng.integers(-9, 9, n).astype(np.int32), 0.5 * rng.integers(-9, 9, n)
+    arrays = be.placed(k=k, x=x, whole=np.zeros(5, np.int64), real=np.array([0, -99.0, 0]))
+    arrays |= be.placed(each=np.zeros(n, np.int32), some=np.zeros(3))
+    COUNTED.run(arrays, be, quick=True)
+    i = np.arange(n)
+    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [n, n, -i.sum(), k.sum(), 2 * n])
+    np.testing.assert_array_equal(be.to_host(arrays["real"]), [x.sum(), x.max(), -0.5 * n])
+    np.testing.assert_array_equal(be.to_host(arrays["some"]), [n, -x.sum(), n])
+    assert not be.to_host(arrays["each"]).any()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_index_changes_one_element_on_several_threads(threads):
+    n = 10007
+    arrays = {"k": np.ones(n, np.int32), "x": np.ones(n), "whole": np.zeros(5, np.int64), "real": np.zeros(3)}
+    arrays |= {"each": np.zeros(n, np.int32), "some": np.zeros(3)}
+    COUNTED.run(arrays, get_backend("cpu", threads=threads))
+    assert arrays["whole"].tolist() == [n, n, -n * (n - 1) // 2, n, 2 * n]
+    assert arrays["real"].tolist() == [n, 1, -0.5 * n] and arrays["some"].tolist() == [n, -n, n]
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("n", [1, 21, 301])
+def test_each_index_of_a_loop_over_a_team_changes_one_element(be, n, check):
+    if check and be.style != "packs":
+        pytest.skip("check mode is for a CPU")
+    k = np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
+    arrays = be.placed(k=k, whole=np.zeros(3, np.int64))
+    COUNTED_IN_TEAMS.run(arrays, be, check=check, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [3 * k.sum(), 3 * n, 3 * n])
 
 
 @pytest.mark.parametrize("n", [1, 2, 16, 128])
