@@ -40,7 +40,10 @@ __attribute__((noinline, cold)) void atomic_bring_all(OPERATION operation, T &at
 }
 
 template <class OPERATION, class T, class X> POINT_FN void atomic_bring(OPERATION operation, T &at, const X &x) {
-    if (__builtin_expect(count_at_work() > 1, false)) return atomic_bring_all(operation, at, x);
+#ifdef COUNTS_LANES
+    const int count = of_this_thread(&at) ? count_in_room(&at) : count_at_work();
+    if (__builtin_expect(count > 1, false)) return atomic_bring_all(operation, at, x);
+#endif
     atomic_by(operation, at, Made<T>::of(lane_of(x, 0)));
 }
 

@@ -9,6 +9,7 @@ template <bool FULL> struct Lanes {
     long first, step;
     int count;
     int *alone = nullptr;
+    int *work = nullptr; // where the thread keeps how many lanes are at work; null: not known here
 
     // In double a sum of packs: exact, since indices are below 2^53.
     POINT_FN operator vec() const {
@@ -52,32 +53,46 @@ POINT_FN vec select(bool condition, vec yes, vec no) { return condition ? yes : 
 // An atomic that changes a single element does so for each lane of the pack at work; sources that have none do not
 // count (render.py).
 #ifdef COUNTS_LANES
-static thread_local int lanes_at_work = 1;
-struct AtWork {
-    int before;
-    POINT_FN explicit AtWork(int count) : before(lanes_at_work) { lanes_at_work = count; }
-    POINT_FN ~AtWork() { lanes_at_work = before; }
-    AtWork(const AtWork &) = delete;
+static thread_local int count_of_thread = 1;
+static thread_local int *lanes_at_work = &count_of_thread; // or the thread's room has the count, see thread_room.h
+POINT_FN int count_at_work() { return *lanes_at_work; }
+struct Work { // a loop over packs, which finds the count once
+    int *const count = lanes_at_work;
+    template <bool FULL, class F, class... More> POINT_FN void at_pack(const F &f, Lanes<FULL> i, More &...more) const {
+        i.work = count;
+        *count = i.count;
+        f(i, more...);
+        *count = 1;
+    }
 };
 
-POINT_FN int count_at_work() { return lanes_at_work; }
+struct Single { // one lane of a pack after the other
+    int *const count;
+    const int all;
+    template <bool FULL>
+    POINT_FN explicit Single(const Lanes<FULL> &i) : count(i.work ? i.work : lanes_at_work), all(*count) {
+        *count = 1;
+    }
+    POINT_FN ~Single() { *count = all; }
+    Single(const Single &) = delete;
+};
 #else
-struct AtWork {
-    POINT_FN explicit AtWork(int) {}
+POINT_FN int count_at_work() { return 1; }
+struct Work {
+    template <bool FULL, class F, class... More>
+    POINT_FN void at_pack(const F &f, const Lanes<FULL> &i, More &...more) const {
+        f(i, more...);
+    }
 };
 
-POINT_FN int count_at_work() { return 1; }
+struct Single {
+    template <bool FULL> POINT_FN explicit Single(const Lanes<FULL> &) {}
+};
 #endif
-
-// f(i, more...) for a pack
-template <bool FULL, class F, class... More> POINT_FN void at_pack(const F &f, const Lanes<FULL> &i, More &...more) {
-    [[maybe_unused]] const AtWork pack(i.count);
-    f(i, more...);
-}
 
 // f(i) for each single index
 template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f) {
-    [[maybe_unused]] const AtWork single(1);
+    [[maybe_unused]] const Single single(i);
     for (int l = 0; l < i.count; ++l) {
         if (i.alone) *i.alone = l;
         f(i.first + l * i.step);

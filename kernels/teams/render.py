@@ -280,7 +280,7 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     if OUT_OF_LINE.search(bodies):
         text.append("#define CALLS_OUT_OF_LINE")
     if not entry.in_blocks and (ATOMIC.search(bodies) or _scatter(kernels)):
-        text.append("#define COUNTS_LANES // in a thread_local variable")
+        text.append("#define COUNTS_LANES")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
     for number, kernel in enumerate(kernels, 1):

@@ -88,6 +88,7 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
 template <class V> struct Scatter {
     V view;
     void *copies; // a CPU's threads may have a copy each, see scatter_packs.h; a device's blocks: scatter_threads.h
+    const int *lanes = nullptr; // at work in a CPU's thread
     template <class... I> POINT_FN auto operator()(const I &...i) const { return scatter_of(*this, view(i...)); }
     POINT_FN Scatter of_thread() const { return copy_of_thread(*this); }
     POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }

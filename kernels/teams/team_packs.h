@@ -25,17 +25,19 @@ struct Report {
 
 // ---- loops over lanes
 template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr) {
+    const Work work;
     long i = first;
-    for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) at_pack(f, Lanes<true>{i, 1, VECTOR_LANES, alone});
-    if (i < behind) at_pack(f, Lanes<false>{i, 1, int(behind - i), alone});
+    for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) work.at_pack(f, Lanes<true>{i, 1, VECTOR_LANES, alone});
+    if (i < behind) work.at_pack(f, Lanes<false>{i, 1, int(behind - i), alone});
 }
 
 // The same with packs that begin at `origin` and whole packs behind it; the first and the last one may be short
 template <class F> POINT_FN void for_lanes_from(long origin, long first, long behind, const F &f, int *alone) {
     const long ahead = (first - origin) % VECTOR_LANES, next = first - ahead + VECTOR_LANES;
     if (ahead > 0) {
+        const Work work;
         const long end = next < behind ? next : behind;
-        if (first < end) at_pack(f, Lanes<false>{first, 1, int(end - first), alone});
+        if (first < end) work.at_pack(f, Lanes<false>{first, 1, int(end - first), alone});
         first = end;
     }
     for_lanes(first, behind, f, alone);
@@ -45,12 +47,13 @@ template <class F> POINT_FN void for_lanes_from(long origin, long first, long be
 // so that it waits less for memory. Parts do not begin at the same place of a page: stores would hold up loads there.
 template <class F> POINT_FN void for_lanes_in_parts(long n, const F &f) {
     constexpr long W = VECTOR_LANES, PARTS = 4, LONG = 4096, PAGE = 64, APART = 5; // packs, all but LONG
+    const Work work;
     long part = 0;
     if (n >= LONG) {
         part = n / PARTS / W;
         if (part % PAGE < APART) part -= APART;
         for (long p = 0; p < part; ++p)
-            for (long k = 0; k < PARTS; ++k) at_pack(f, Lanes<true>{(k * part + p) * W, 1, VECTOR_LANES});
+            for (long k = 0; k < PARTS; ++k) work.at_pack(f, Lanes<true>{(k * part + p) * W, 1, VECTOR_LANES});
     }
     for_lanes(PARTS * part * W, n, f);
 }
@@ -76,16 +79,17 @@ template <class F, class R, class T>
 POINT_FN void over_packs(long first, long every, long n, const F &f, T &sum, const R &reducer) {
     constexpr int W = VECTOR_LANES;
     typedef PackAccumulator<R, T> A;
+    const Work work;
     Lane lane = Lane::all();
     A a(reducer, lane), b(reducer, lane), c(reducer, lane), d(reducer, lane); // do not wait for each other
-    const auto whole = [&](long p, A &to) INLINED { at_pack(f, Lanes<true>{p * W, 1, W, &lane.alone}, to); };
+    const auto whole = [&](long p, A &to) INLINED { work.at_pack(f, Lanes<true>{p * W, 1, W, &lane.alone}, to); };
     long p = first;
     for (; (p + 3 * every + 1) * W <= n; p += 4 * every)
         whole(p, a), whole(p + every, b), whole(p + 2 * every, c), whole(p + 3 * every, d);
     for (; (p + 1) * W <= n; p += every) whole(p, a);
     if (p * W < n) {
         lane.count = int(n - p * W);
-        at_pack(f, Lanes<false>{p * W, 1, lane.count, &lane.alone}, b);
+        work.at_pack(f, Lanes<false>{p * W, 1, lane.count, &lane.alone}, b);
     }
     if constexpr (A::IN_PACKS) {
         reducer.join(a.value, b.value), reducer.join(c.value, d.value);

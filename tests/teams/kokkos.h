@@ -117,7 +117,7 @@ template <class M, class Team> POINT_FN void formulas_in_scratch(const M &m, con
 }
 
 // one element that all indices change: once for each of them
-template <class M, class I> POINT_FN void counted(const M &m, const I i) {
+template <class M, class I> POINT_FN void counted_once(const M &m, const I i) {
     atomic_add(m.whole(0), 1), atomic_inc(m.whole(1)), atomic_sub(m.whole(2), i), atomic(m.whole)(3) += m.k(i);
     atomic_add(m.real(0), m.x(i)), atomic_max(m.real(1), m.x(i)), atomic(m.real)(2) -= 0.5;
     each_lane(i, [&](long) { atomic_inc(m.whole(4)); });

@@ -44,7 +44,7 @@ FORMULAS = written(
     writes="whole real total",
 )
 COUNTED = written(
-    "counted",
+    "counted_once",
     Range("n"),
     arrays="k(n):int32 x(n) whole(5):whole real(3) each(n):int32 some(3):scatter",
     writes="whole real each",

@@ -51,9 +51,6 @@ SPELLED = ("-fno-tree-vectorize",)
 # operations run at the same time.
 INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
 
-# A thread's own variable is found without a call that a compiler has to expect to change registers.
-OF_THREAD = "-mtls-dialect=gnu2"  # of g++ on x86
-
 # Lines of /proc/cpuinfo that identify a processor.
 CPU_FACTS = ("model name", "flags", "Features", "CPU part", "cpu family", "model")
 
@@ -241,8 +238,6 @@ def _flags(source: Source, wanted: str) -> list[str]:
             flags += SPELLED
         if "clang" not in _version(wanted):
             flags += INTERLEAVED
-            if "thread_local" in source.text and platform.machine() == "x86_64":
-                flags.append(OF_THREAD)
 
     return flags + added_flags()
 
