@@ -24,23 +24,23 @@ struct Report {
 };
 
 // ---- loops over lanes
-template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr) {
-    const Work work;
+template <class F>
+POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr, const Work &work = Work()) {
     long i = first;
     for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) work.at_pack(f, Lanes<true>{i, 1, VECTOR_LANES, alone});
     if (i < behind) work.at_pack(f, Lanes<false>{i, 1, int(behind - i), alone});
 }
 
 // The same with packs that begin at `origin` and whole packs behind it; the first and the last one may be short
-template <class F> POINT_FN void for_lanes_from(long origin, long first, long behind, const F &f, int *alone) {
+template <class F>
+POINT_FN void for_lanes_from(long origin, long first, long behind, const F &f, int *alone, const Work &work) {
     const long ahead = (first - origin) % VECTOR_LANES, next = first - ahead + VECTOR_LANES;
     if (ahead > 0) {
-        const Work work;
         const long end = next < behind ? next : behind;
         if (first < end) work.at_pack(f, Lanes<false>{first, 1, int(end - first), alone});
         first = end;
     }
-    for_lanes(first, behind, f, alone);
+    for_lanes(first, behind, f, alone, work);
 }
 
 // Where ranges are long and a body reads few arrays: four parts of the range side by side. A core reads ahead in each,
@@ -338,9 +338,9 @@ template <class RESULTS> POINT_FN long missing(const League &a, long begin) {
 
 // for_lanes, where RESULTS has none along lines of memory
 template <class RESULTS, class F>
-POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int *alone) {
-    if constexpr (RESULTS::COUNT > 0) for_lanes(first, behind, f, alone);
-    else for_lanes_from(origin, first, behind, f, alone);
+POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int *alone, const Work &work) {
+    if constexpr (RESULTS::COUNT > 0) for_lanes(first, behind, f, alone, work);
+    else for_lanes_from(origin, first, behind, f, alone, work);
 }
 
 // body(i, results) for `items` indices from `begin` on, in packs
@@ -355,7 +355,7 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
             lane = Lane::of(i);
             own(i, results);
         };
-        for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone);
+        for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone, Work());
     });
 }
 

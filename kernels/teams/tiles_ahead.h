@@ -61,6 +61,7 @@ template <int RANK, class... Rows> struct TilesAhead {
     static constexpr long CACHED = 1 << 20; // bytes
     std::tuple<Rows...> arrays;
     bool are_far;
+    const Work work{};
     long row = 0, rows = 1; // of the tile at work
 
     // indices: of all tiles
@@ -78,6 +79,7 @@ template <int RANK, class... Rows> struct TilesAhead {
 };
 
 template <int RANK> struct TilesAhead<RANK> {
+    const Work work{};
     POINT_FN explicit TilesAhead(long) {}
     POINT_FN void begin(long, const long (&)[RANK], const long (&)[RANK]) {}
     POINT_FN void end_row() {}

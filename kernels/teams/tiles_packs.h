@@ -23,7 +23,7 @@ POINT_FN void over_tile(long origin, const long (&first)[RANK], const long (&beh
             lane = Lane::of(fastest);
             at_indices<ORDER>(at, fastest, body, std::make_integer_sequence<int, RANK>());
         };
-        for_lanes_of<RESULTS>(origin, first[d], behind[d], go, &lane.alone);
+        for_lanes_of<RESULTS>(origin, first[d], behind[d], go, &lane.alone, ahead.work);
         ahead.end_row();
     } else
         for (at[d] = first[d]; at[d] < behind[d]; ++at[d])
