@@ -130,14 +130,7 @@ static inline void matrix_unit(float (&c)[4], const float (&a)[2], float b) {
     matrix_unit(sums, {leading(a[0]), leading(a[1])}, leading(b));
     for (int i = 0; i < 4; ++i) c[i] = float(sums[i]);
 }
-#define MAX_AND_MIN(type) \
-    static inline type max(type a, type b) { return a > b || b != b ? a : b; } \
-    static inline type min(type a, type b) { return a < b || b != b ? a : b; }
-MAX_AND_MIN(int)
-MAX_AND_MIN(long)
-MAX_AND_MIN(float)
-MAX_AND_MIN(double)
-#undef MAX_AND_MIN
+static inline int min(int a, int b) { return a < b ? a : b; }
 // Fibres change at barriers alone, so that nothing comes between.
 template <class T> static inline T atomicExch(T *at, T value) {
     const T old = *at;

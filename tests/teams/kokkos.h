@@ -11,7 +11,7 @@ template <class M, class I, class S> POINT_FN void distances(const M &m, const I
 }
 
 // stream compaction: the sum of a scan is the place of what is kept
-template <class M, class I, class S> POINT_FN void kept(const M &m, const I i, S &count, bool last) {
+template <class M, class I, class S> POINT_FN void compacted(const M &m, const I i, S &count, bool last) {
     each_lane(i, [&](long k) {
         if (m.x(k) > 0.0) {
             if (last) m.place(count) = k, m.value(count, 1) = m.x(k);
@@ -21,7 +21,7 @@ template <class M, class I, class S> POINT_FN void kept(const M &m, const I i, S
 }
 
 // functions of C++ and CUDA, of real numbers
-template <class M, class I> POINT_FN void functions(const M &m, const I i) {
+template <class M, class I> POINT_FN void functions_of_packs(const M &m, const I i) {
     const auto x = m.x(i);
     const auto y = m.x(m.n - 1 - i);
     m.f(0, i) = sin(x) + cos(x) + tan(0.1 * x);

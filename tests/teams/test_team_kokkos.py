@@ -19,8 +19,10 @@ def written(name, over, **more):
 
 SQUARES = written("sum_of_squares", Range("n"), numbers="n", results="total:whole")
 DISTANCES = written("distances", Range("n"), numbers="n", results="total:whole")
-KEPT = written("kept", Scan("n"), arrays="x(n) place(n):whole value(n,2)", writes="place value", results="count:whole")
-REAL = written("functions", Range("n"), arrays="x(n) f(8,n)", writes="f")
+KEPT = written(
+    "compacted", Scan("n"), arrays="x(n) place(n):whole value(n,2)", writes="place value", results="count:whole"
+)
+REAL = written("functions_of_packs", Range("n"), arrays="x(n) f(8,n)", writes="f")
 WITHOUT_NAN = written("without_nan", Range("n"), arrays="x(n) y(n) f(4,n)", writes="f")
 WHOLE = written("whole_functions", Range("n"), arrays="k(n):int32 big(n):whole f(9,n):whole", writes="f")
 FLAGS = written(
