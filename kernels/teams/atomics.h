@@ -21,7 +21,7 @@ template <class OPERATION, class T> POINT_FN T atomic_by(OPERATION, T &at, T b) 
         return Atomic_##name::of(atomic_by(Atomic_##name(), at, b), b); \
     } \
     template <class T, class X> POINT_FN void atomic_##name(T &at, const X &x) { \
-        atomic_change_by(Atomic_##name(), at, Made<T>::of(x)); \
+        atomic_bring(Atomic_##name(), at, x); \
     } \
     template <class T, class X> POINT_FN void atomic_##name(long, T &at, const X &x) { atomic_##name(at, x); } \
     ATOMIC_IN_PACKS(name) \
@@ -55,10 +55,11 @@ ATOMIC(rshift)
 ATOMIC(inc_mod) // from x on it begins again with 0
 ATOMIC(dec_mod) // from 0 on it begins again with x
 #undef ATOMIC
-template <class T> POINT_FN void atomic_inc(T &at) { atomic_add(at, 1); }
-template <class T> POINT_FN void atomic_dec(T &at) { atomic_sub(at, 1); }
-template <class T> POINT_FN T atomic_fetch_inc(T &at) { return atomic_fetch_add(at, 1); }
-template <class T> POINT_FN T atomic_fetch_dec(T &at) { return atomic_fetch_sub(at, 1); }
+// An element, elements at a pack of indices, or an element of checked scratch
+template <class T> POINT_FN void atomic_inc(T &&at) { atomic_add(static_cast<T &&>(at), 1); }
+template <class T> POINT_FN void atomic_dec(T &&at) { atomic_sub(static_cast<T &&>(at), 1); }
+template <class T> POINT_FN auto atomic_fetch_inc(T &&at) { return atomic_fetch_add(static_cast<T &&>(at), 1); }
+template <class T> POINT_FN auto atomic_fetch_dec(T &&at) { return atomic_fetch_sub(static_cast<T &&>(at), 1); }
 
 // ---- a view of which every access is atomic
 // Changes of `at`: of a single element, and of the elements at a pack of indices (atomics_packs.h)
@@ -85,7 +86,7 @@ template <class T> struct AtomicElement {
 template <class T> POINT_FN AtomicElement<T> atomic_element(T &at) { return {at}; }
 template <class V> struct AtomicView {
     V view;
-    template <class... I> POINT_FN auto operator()(I... i) const { return atomic_element(view(i...)); }
+    template <class... I> POINT_FN auto operator()(const I &...i) const { return atomic_element(view(i...)); }
 };
 
 template <class V> POINT_FN AtomicView<V> atomic(const V &view) { return {view}; }

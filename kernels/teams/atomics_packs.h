@@ -33,9 +33,18 @@ ATOMIC_INSTRUCTION(or)
 ATOMIC_INSTRUCTION(xor)
 #undef ATOMIC_INSTRUCTION
 
-// where nobody asks for the value before
-template <class OPERATION, class T> POINT_FN void atomic_change_by(OPERATION operation, T &at, T b) {
-    atomic_by(operation, at, b);
+// Where nobody asks for the value before: each lane of the pack at work brings its x
+template <class OPERATION, class T, class X>
+__attribute__((noinline, cold)) void atomic_bring_all(OPERATION operation, T &at, const X &x) {
+    for (int l = 0; l < count_at_work(); ++l) atomic_by(operation, at, Made<T>::of(lane_of(x, l)));
+}
+
+template <class OPERATION, class T, class X> POINT_FN void atomic_bring(OPERATION operation, T &at, const X &x) {
+#ifdef COUNTS_LANES
+    const int count = of_this_thread(&at) ? count_in_room(&at) : count_at_work();
+    if (__builtin_expect(count > 1, false)) return atomic_bring_all(operation, at, x);
+#endif
+    atomic_by(operation, at, Made<T>::of(lane_of(x, 0)));
 }
 
 template <class T> POINT_FN T atomic_load(T &at) {

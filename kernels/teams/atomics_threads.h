@@ -109,7 +109,8 @@ template <class OPERATION, class T> POINT_FN bool changed_together(OPERATION ope
 }
 
 // A change of which nobody asks for the value before
-template <class OPERATION, class T> POINT_FN void atomic_change_by(OPERATION operation, T &at, T b) {
+template <class OPERATION, class T, class X> POINT_FN void atomic_bring(OPERATION operation, T &at, const X &x) {
+    const T b = Made<T>::of(x);
     if constexpr (OPERATION::CAN_JOIN)
         if (changed_together(operation, at, b)) return;
     atomic_by(operation, at, b);

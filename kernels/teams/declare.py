@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Mapping
 
 import numpy as np
 
 from ..engine.backend import get_backend
 from ..engine.backend.base import on_device
 from ..engine.cpp_names import refuse_others
-from ..engine.errors import refuse
+from ..engine.errors import closest, refuse
 from ..engine.registry import declared
 from ..engine.tune import Outcome
 from .bound import Bound
@@ -83,23 +84,52 @@ class TeamKernel(Declaration):
         return search.run(variants_of(self, search.default.extents), rounds, told)
 
 
-def team_kernel(
-    name: str,
-    over: Policy,
-    *,
-    header,
-    arrays="",
-    writes="",
-    results="",
-    numbers="",
-    tokens=None,
-    body="",
-    source="",
-) -> TeamKernel:
+@dataclasses.dataclass(frozen=True)
+class Takes:
+    """What a body takes, in the words of a declaration; see team_kernel."""
+
+    arrays: str = ""  # A(N,M) k(n):int32
+    writes: str = ""  # names of arrays
+    results: str = ""  # total most:max
+    numbers: str = ""  # n alpha:real
+    tokens: Mapping[str, int | str | None] | None = None  # {pool: size}
+
+    @classmethod
+    def of(cls, where: str, words: dict) -> Takes:
+        """The words of a call. where: start of the messages. Raises ArgumentError for an unknown one."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for word in words:
+            refuse(
+                word not in known,
+                f"{where}: it takes no '{word}'{closest(word, known)}: wanted {', '.join(known)}, body, source.",
+            )
+        return cls(**words)
+
+    def operands(self, where: str) -> tuple[Array, ...]:
+        """The arrays; those of `writes` are written."""
+        found, writes = arrays_of(where, self.arrays), self.writes.split()
+        unknown = [name for name in writes if name not in [array.name for array in found]]
+        refuse(unknown, f"{where}: writes {unknown}, which are not among its arrays.")
+        return tuple(dataclasses.replace(array, written=array.name in writes or array.scattered) for array in found)
+
+    def numbers_by_kind(self, where: str) -> tuple[tuple[str, str], ...]:
+        """(name, kind) of the numbers."""
+        words = [word.partition(":") for word in self.numbers.split()]
+        wrong = [kind for _, _, kind in words if kind not in ("", *KINDS)]
+        refuse(wrong, f"{where}: a number is marked {wrong}, wanted real or whole.")
+        return tuple((name, kind or "whole") for name, _, kind in words)
+
+    def pools(self) -> tuple[tuple[str, str], ...]:
+        """(name, size or "") of the tokens."""
+        return tuple((pool, "" if size is None else str(size)) for pool, size in (self.tokens or {}).items())
+
+
+def team_kernel(name: str, over: Policy, *, header, body="", source="", **takes) -> TeamKernel:
     """Declare a kernel whose body is written with team.h, and keep it by its name.
 
     over: what the body is called for: League, Range, MDRange or Scan. header: a path, as of point_kernel. body: the
-    function template in it, where it is not called `name`. source: where the method is from.
+    function template in it, where it is not called `name`. source: where the method is from. takes: arrays, writes,
+    results, numbers, tokens.
 
     arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
     in memory, else it is the last. `:whole` holds int64, `:int32`, `:logical` (int32), `:real32` and `:real64` hold
@@ -117,15 +147,16 @@ def team_kernel(
     refuse_others(where, name, body or name)
     refuse(not isinstance(over, Policy), f"{where}: over {over!r}, wanted a League, Range, MDRange or Scan.")
 
-    operands = _written(where, arrays, writes.split())
+    words = Takes.of(where, takes)
+    operands = words.operands(where)
     new = TeamKernel(
         name=name,
         header=declared.header_of(name, header),
         items=over.items(where, operands),
         arrays=operands,
-        results=results_of(where, results),
-        numbers=_numbers(where, numbers),
-        tokens=tuple((pool, "" if size is None else str(size)) for pool, size in (tokens or {}).items()),
+        results=results_of(where, words.results),
+        numbers=words.numbers_by_kind(where),
+        tokens=words.pools(),
         body=body or name,
         source=source,
     )
@@ -154,22 +185,6 @@ def _check_scan(where: str, new: TeamKernel) -> None:
         isinstance(new.items, ScanItems) and (len(names) != 1 or new.results[0].located or new.results[0].count > 1),
         f"{where}: results {names}, wanted one for a scan, of one number.",
     )
-
-
-def _written(where: str, text: str, writes: list[str]) -> tuple[Array, ...]:
-    """The arrays of a text; those of `writes` are written."""
-    found = arrays_of(where, text)
-    unknown = [name for name in writes if name not in [array.name for array in found]]
-    refuse(unknown, f"{where}: writes {unknown}, which are not among its arrays.")
-    return tuple(dataclasses.replace(array, written=array.name in writes or array.scattered) for array in found)
-
-
-def _numbers(where: str, text: str) -> tuple[tuple[str, str], ...]:
-    """(name, kind) of the numbers of a text such as "n alpha:real"."""
-    words = [word.partition(":") for word in text.split()]
-    wrong = [kind for _, _, kind in words if kind not in ("", *KINDS)]
-    refuse(wrong, f"{where}: a number is marked {wrong}, wanted real or whole.")
-    return tuple((name, kind or "whole") for name, _, kind in words)
 
 
 def _check_names(where: str, new: TeamKernel) -> None:

@@ -1,6 +1,6 @@
 """What the body of a team kernel is called for: the teams of a league, the indices of a range, or those of tiles.
 
-policies.py has what a user writes. The C++ is a loop of team_packs.h or team_threads.h with the body in a lambda;
+policies.py has what a user writes. The C++ is a loop of the headers *_packs.h or *_threads.h with the body in a lambda;
 render.py fills in the names in braces.
 """
 
@@ -104,6 +104,14 @@ class Items(abc.ABC):
         """Names of the arrays in which neighbours of a CPU's pack of indices lie side by side."""
         return ()
 
+    def in_columns(self) -> tuple[str, ...]:
+        """Names of the arrays along which a CPU's packs go in columns."""
+        return ()
+
+    def rows_ahead(self) -> list[str]:
+        """C++: arrays of which a CPU asks for the rows of its next tile, further arguments behind the body."""
+        return []
+
 
 class LeagueItems(Items):
     """body(m, team, results...) for each team."""
@@ -143,6 +151,9 @@ class RangeItems(Items):
     def beside(self):
         return self.layouts.beside(0)
 
+    def in_columns(self):
+        return self.layouts.in_columns(0)
+
 
 class ScanItems(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
@@ -168,7 +179,7 @@ class ScanItems(Items):
 
     @staticmethod
     def _each(threads: int) -> int:
-        """Indices of a device's thread, as in team_threads.h."""
+        """Indices of a device's thread, as in scan_threads.h."""
         return 8 if threads > 512 else 16
 
     def holders(self, threads):
@@ -187,7 +198,7 @@ class TileItems(Items):
     layouts: Layouts  # of the arrays: the model
     is_known: bool = False  # the extents of arrays, and what follows for a CPU:
     across: Order = ()  # an open order across rows of arrays; empty: as the arrays lie
-    in_columns: bool = False  # see Layouts.has_columns
+    has_columns: bool = False  # see Layouts.has_columns
     several: int = 1  # tiles of a device's block, next to one another along the fastest index
 
     kind = "tiles"
@@ -222,8 +233,8 @@ class TileItems(Items):
             tile = self.layouts.tile_across_rows(across, extents)
         else:
             tile = self.layouts.tile(self._declared(), extents, in_blocks)
-        in_columns = not in_blocks and self.layouts.has_columns(size_of)
-        return dataclasses.replace(self, is_known=True, across=across, in_columns=in_columns, tile=self.tile or tile)
+        has_columns = not in_blocks and self.layouts.has_columns(size_of)
+        return dataclasses.replace(self, is_known=True, across=across, has_columns=has_columns, tile=self.tile or tile)
 
     def _several(self, extents: list[int]) -> int:
         """How many tiles a device's block has where threads follow memory: a warp then has whole lines of it, and a
@@ -300,7 +311,7 @@ class TileItems(Items):
         return threads
 
     def text(self, block):
-        fit = self.layouts.fit(self.inner, self.in_columns)
+        fit = self.layouts.fit(self.inner, self.has_columns)
         return {
             "outer": _order(self.outer),
             "inner": _order(self.inner),
@@ -309,6 +320,14 @@ class TileItems(Items):
 
     def beside(self):
         return self.layouts.beside(self.inner[0])
+
+    def in_columns(self):
+        return self.layouts.in_columns(self.inner[0])
+
+    def rows_ahead(self):
+        if self.layouts.are_alike:
+            return []
+        return [f"rows_of<{_order(array.order)}>(m.{array.name})" for array in self.layouts.arrays if array.is_plain]
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.block))}}};\n"

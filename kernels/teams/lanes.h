@@ -2,13 +2,14 @@
 #pragma once
 
 // first + l step of lane l < count. FULL: all lanes of a pack. Sums with whole numbers, and products with them, are
-// such again. With real numbers, and in a product of two, an index is its value, as on a device: a pack of real
-// numbers. alone: where each_lane says which lane is at work, for the accumulators beside it.
+// such again; a product of two is a pack of whole numbers. With real numbers an index is its value, as on a device: a
+// pack of real numbers. alone: where each_lane says which lane is at work, for the accumulators beside it.
 template <bool FULL> struct Lanes {
     static constexpr bool IS_FULL = FULL;
     long first, step;
     int count;
     int *alone = nullptr;
+    int *work = nullptr; // where the thread keeps how many lanes are at work; null: not known here
 
     // In double a sum of packs: exact, since indices are below 2^53.
     POINT_FN operator vec() const {
@@ -40,14 +41,58 @@ template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k
     return {i.first + k.first, i.step + k.step, i.count, i.alone};
 }
 
+template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i, Lanes<FULL> k) { return i + -k; }
+
 // clang-format on
 template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) { return i; }
 POINT_FN scalar as_number(long i) { return scalar(i); }
 // where all lanes share the condition
 POINT_FN vec select(bool condition, vec yes, vec no) { return condition ? yes : no; }
 
+// ---- the pack at work
+// An atomic that changes a single element does so for each lane of the pack at work; sources that have none do not
+// count (render.py).
+#ifdef COUNTS_LANES
+static thread_local int count_of_thread = 1;
+static thread_local int *lanes_at_work = &count_of_thread; // or the thread's room has the count, see thread_room.h
+POINT_FN int count_at_work() { return *lanes_at_work; }
+struct Work { // a loop over packs, which finds the count once
+    int *const count = lanes_at_work;
+    template <bool FULL, class F, class... More> POINT_FN void at_pack(const F &f, Lanes<FULL> i, More &...more) const {
+        i.work = count;
+        *count = i.count;
+        f(i, more...);
+        *count = 1;
+    }
+};
+
+struct Single { // one lane of a pack after the other
+    int *const count;
+    const int all;
+    template <bool FULL>
+    POINT_FN explicit Single(const Lanes<FULL> &i) : count(i.work ? i.work : lanes_at_work), all(*count) {
+        *count = 1;
+    }
+    POINT_FN ~Single() { *count = all; }
+    Single(const Single &) = delete;
+};
+#else
+POINT_FN int count_at_work() { return 1; }
+struct Work {
+    template <bool FULL, class F, class... More>
+    POINT_FN void at_pack(const F &f, const Lanes<FULL> &i, More &...more) const {
+        f(i, more...);
+    }
+};
+
+struct Single {
+    template <bool FULL> POINT_FN explicit Single(const Lanes<FULL> &) {}
+};
+#endif
+
 // f(i) for each single index
 template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f) {
+    [[maybe_unused]] const Single single(i);
     for (int l = 0; l < i.count; ++l) {
         if (i.alone) *i.alone = l;
         f(i.first + l * i.step);
@@ -88,7 +133,9 @@ template <class T, bool FULL> POINT_FN T lane_of(const Whole<T, FULL> &x, int l)
 template <class T, class I> struct Elements;
 template <class T, class I> POINT_FN T lane_of(const Elements<T, I> &x, int l) { return lane_of(x.value, l); }
 template <class R, class T> struct PackAccumulator;
+template <class R, class T> struct ScanPackAccumulator;
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l);
+template <class R, class T> POINT_FN T lane_of(const ScanPackAccumulator<R, T> &x, int l);
 POINT_FN bool lane_of(const vmask &x, int l) {
 #if VECTOR_BYTES == 64
     return x.m >> l & 1;
@@ -146,9 +193,10 @@ POINT_FN Whole<long, FULL> each_of(const A &a, const B &b, const F &f) {
     }
 #define OF_READ (WholePair<A, B>::value && !WholePair<A, B>::OF_INDICES)
 #define OF_ANY (WholePair<A, B>::value)
+#define OF_PRODUCT (OF_READ || (WholePack<A>::value && WholePack<B>::value)) // not of an index and a number: see Lanes
 WITH_WHOLE(+, true, OF_READ)
 WITH_WHOLE(-, true, OF_READ)
-WITH_WHOLE(*, true, OF_READ)
+WITH_WHOLE(*, true, OF_PRODUCT)
 WITH_WHOLE(/, false, OF_ANY)
 WITH_WHOLE(%, false, OF_ANY)
 WITH_WHOLE(&, true, OF_ANY)
@@ -157,6 +205,16 @@ WITH_WHOLE(^, true, OF_ANY)
 WITH_WHOLE(<<, true, OF_ANY)
 WITH_WHOLE(>>, true, OF_ANY)
 #undef WITH_WHOLE
+#undef OF_PRODUCT
+
+template <class A, typename std::enable_if<WholePack<A>::value && !WholePack<A>::IS_INDEX, int>::type = 0>
+POINT_FN auto operator-(const A &a) {
+    return 0 - a;
+}
+
+template <class A, typename std::enable_if<WholePack<A>::value, int>::type = 0> POINT_FN auto operator~(const A &a) {
+    return a ^ -1;
+}
 
 // A condition for each lane
 #define COMPARES(OP) \
@@ -353,7 +411,8 @@ template <class T> POINT_FN T &memory_at(T &at) { return at; }
 template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
 template <class T, class I> POINT_FN Elements<T, I> element(T *data, const I &at) { return {data, at}; }
 template <class T> POINT_FN T element(const T *data, long at) { return data[at]; }
-template <class T, class I> POINT_FN auto element(const T *data, const I &at) { return taken(data, at); }
+// const: what is read cannot be assigned
+template <class T, class I> POINT_FN const auto element(const T *data, const I &at) { return taken(data, at); }
 
 // ---- accumulators of packs
 template <class X> POINT_FN vec pack_of(const X &x) { return vec(x); }
@@ -363,6 +422,9 @@ POINT_FN vec chosen(vmask c, vec yes, vec no) { return select(c, yes, no); }
 struct Lane {  // of the pack at work
     int count; // lanes that take part
     int alone; // the one that each_lane is at; -1: all
+    POINT_FN static Lane all() { return {VECTOR_LANES, -1}; }
+    // At the beginning of a pack: a compiler then sees that no lane is alone, and keeps what is added up in registers
+    template <bool FULL> POINT_FN static Lane of(const Lanes<FULL> &i) { return {FULL ? VECTOR_LANES : i.count, -1}; }
 };
 
 template <class R, class T, bool IN_PACKS> struct PackOf {
@@ -387,7 +449,6 @@ template <class R, class T> struct PackAccumulator {
             for (int l = 0; l < VECTOR_LANES; ++l) value.lane[l] = none;
     }
     PackAccumulator(const PackAccumulator &) = delete;
-    POINT_FN operator T() const { return folded(); } // of a scan, where nobody reads it
     POINT_FN T lane(int l) const { return lane_of(value, l); }
     POINT_FN void set(int l, T x) {
         if constexpr (IN_PACKS) value.v[l] = x;
@@ -421,4 +482,11 @@ template <class R, class T> struct PackAccumulator {
     ACCUMULATES
 };
 
+// Of the first pass of a scan. A body reads it in the last pass only, and the compiler sees both.
+template <class R, class T> struct ScanPackAccumulator : PackAccumulator<R, T> {
+    using PackAccumulator<R, T>::PackAccumulator;
+    POINT_FN operator T() const { return this->folded(); }
+};
+
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l) { return x.lane(l); }
+template <class R, class T> POINT_FN T lane_of(const ScanPackAccumulator<R, T> &x, int l) { return x.lane(l); }

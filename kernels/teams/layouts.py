@@ -52,6 +52,7 @@ class ArrayOrder:
     written: bool
     row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
     columns: tuple[str, ...] = ()  # extents behind the farthest index
+    is_plain: bool = False  # has no other dimensions, and is no scattered one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +84,12 @@ class Layouts:
         """Whether a body that goes along the extents behind all indices is at more places of memory than a core
         follows. size_of: an extent's value."""
         return any(math.prod(map(size_of, array.columns)) >= ROWS for array in self.arrays if array.columns)
+
+    def in_columns(self, index: int) -> tuple[str, ...]:
+        """Names of the arrays in which a body goes along columns, while a CPU's lanes lie along an index: neighbours
+        along the index are the nearest ones, and there are many columns, or a number that is not known yet."""
+        near = [array for array in self.arrays if array.order[0] == index]
+        return tuple([array.name for array in near if _are_many(array.columns)])
 
     @functools.cached_property
     def near(self) -> tuple[int, ...]:
@@ -218,7 +225,8 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     for array in arrays:
         order, row, columns = _order(words, array)
         if len(order) == len(words):
-            found.append(ArrayOrder(array.name, order, array.written, row, columns))
+            is_plain = len(array.extents) == len(words) and not array.scattered
+            found.append(ArrayOrder(array.name, order, array.written, row, columns, is_plain))
 
     return Layouts(len(extents), len(arrays), tuple(found))
 
@@ -242,6 +250,12 @@ def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...], tupl
     nearest_first = dimensions if array.layout == "LEFT" else dimensions[::-1]
     order = tuple([d for _, d in nearest_first if d is not None])
     return order, _without_index(nearest_first), _without_index(nearest_first[::-1])
+
+
+def _are_many(columns: tuple[str, ...]) -> bool:
+    """Whether columns with these extents are too many for a core to follow, as far as numbers say."""
+    known = math.prod([int(extent) for extent in columns if extent.isdecimal()])
+    return bool(columns) and (known >= ROWS or not all(extent.isdecimal() for extent in columns))
 
 
 def _without_index(dimensions: list[tuple[str, int | None]]) -> tuple[str, ...]:

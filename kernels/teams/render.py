@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from ..engine.backend import cache
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
@@ -19,6 +20,7 @@ LEAGUE = (
 
 LARGE = 2**20  # extent of an index where it is not known yet
 OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
+ATOMIC = re.compile(r"\batomic(_\w+)?\s*\(")
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -48,7 +50,7 @@ const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]
                     {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk,
                     (const void *)a.line}};
 const Place totals[] = {{{totals}}};
-{tile}{begin}{answer}{loop}({arguments}, {call});
+{tile}{begin}{answer}{loop}({arguments}, {call}{behind});
 {end}}}"""
 
 
@@ -81,10 +83,10 @@ def members_of(k: Declaration) -> str:
 
 class Operands:
     """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. by_thread:
-    the scattered arrays of which threads may have copies."""
+    the scattered arrays of which threads may have copies. in_columns: the arrays along which packs go in columns."""
 
-    def __init__(self, kernel: Declaration, by_thread: list[str]):
-        self.kernel, self.by_thread = kernel, by_thread
+    def __init__(self, kernel: Declaration, by_thread: list[str], in_columns: tuple[str, ...]):
+        self.kernel, self.by_thread, self.in_columns = kernel, by_thread, in_columns
         self.fields: list[str] = []
         self.filled: list[str] = []
 
@@ -110,7 +112,8 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        view = f"View<{kind}, {len(a.extents)}, {a.layout}>"
+        template = "ColumnsView" if a.name in self.in_columns else "View"
+        view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
         of_record = f"({kind} *)a.at_{a.name}, a.extent_{a.name}"
         if self.kernel.is_checked:
             self.fields.append(f"CheckedArray<{view}> {a.name};")
@@ -187,6 +190,8 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    rows_ahead = [] if entry.in_blocks else k.items.rows_ahead()
+    in_columns = () if entry.in_blocks or k.is_checked else k.items.in_columns()
     call = _call(k, "m.of_thread()" if by_thread else "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
@@ -200,7 +205,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k, by_thread).text(),
+        operands=Operands(k, by_thread, in_columns).text(),
         probe=probe,
         threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),
@@ -212,6 +217,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         loop=loop,
         arguments=", ".join([*work, "league", "totals", *k.items.arguments]),
         call=call,
+        behind="".join([f", {array}" for array in rows_ahead]),
     )
 
 
@@ -270,8 +276,11 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         text.append("#define FRAME_SINGLE")
     if kernels[0].is_checked:
         text.append("#define CHECK_SCRATCH")
-    if OUT_OF_LINE.search(header.read_text(errors="replace")):
+    bodies = "".join(_texts(header))
+    if OUT_OF_LINE.search(bodies):
         text.append("#define CALLS_OUT_OF_LINE")
+    if not entry.in_blocks and (ATOMIC.search(bodies) or _scatter(kernels)):
+        text.append("#define COUNTS_LANES")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
     for number, kernel in enumerate(kernels, 1):
@@ -285,6 +294,17 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         bodies=_bodies(kernels),
         functions=tuple([(f"run_{kernel.name}", kernel.name) for kernel in kernels]),
     )
+
+
+def _texts(header) -> list[str]:
+    """The texts of a header and of those that it includes."""
+    files = [header, *cache.included(header.read_text(errors="replace"), [header.parent])]
+    return [file.read_text(errors="replace") for file in files]
+
+
+def _scatter(kernels) -> bool:
+    """Whether threads add to scattered arrays."""
+    return any(array.scattered for kernel in kernels for array in kernel.arrays)
 
 
 def _bodies(kernels) -> tuple:

@@ -25,10 +25,10 @@ template <class T> struct ScanBlock {
     // The first pass
     template <class Body, class R> POINT_FN void sum(const Body &body, const R &reducer) {
         for (int p = 0; p < PARTS; ++p) {
-            Lane lane = {VECTOR_LANES, -1};
-            PackAccumulator<R, T> all(reducer, lane);
+            Lane lane = Lane::all();
+            ScanPackAccumulator<R, T> all(reducer, lane);
             const auto at = [&](auto i) {
-                lane.count = i.count;
+                lane = Lane::of(i);
                 body(i, all, false);
             };
             for_lanes(of_part(p), of_part(p + 1), at, &lane.alone);

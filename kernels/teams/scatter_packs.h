@@ -22,6 +22,9 @@ template <class V> POINT_FN long apart(const V &view) {
 // A body sees the copy of its thread in place of the array.
 template <class V> POINT_FN Scatter<V> copy_of_thread(const Scatter<V> &all) {
     Scatter<V> own = all;
+#ifdef COUNTS_LANES
+    own.lanes = lanes_at_work;
+#endif
     if (all.copies && all.copies != all.view.data)
         own.view.data = (decltype(own.view.data))all.copies + omp_get_thread_num() * apart(all.view);
     return own;
@@ -29,8 +32,9 @@ template <class V> POINT_FN Scatter<V> copy_of_thread(const Scatter<V> &all) {
 
 template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &to, T &at, const X &x) {
     CAN_TELL(ANYONE);
-    if (!to.copies) atomic_add(at, x);
-    else at += Made<T>::of(x);
+    if (!to.copies) return atomic_add(at, x);
+    at += Made<T>::of(lane_of(x, 0));
+    for (int l = 1; __builtin_expect(l < *to.lanes, false); ++l) at += Made<T>::of(lane_of(x, l));
 }
 
 // One lane after the other: an index may stand there twice.

@@ -43,7 +43,7 @@ template <class V> struct ScatterInBlock {
         for (const long n : view.extent) count *= n;
         return {(char *)shared_memory + offset, count};
     }
-    template <class... I> POINT_FN ScatterElement<ScatterInBlock, long> operator()(I... i) const {
+    template <class... I> POINT_FN ScatterElement<ScatterInBlock, long> operator()(const I &...i) const {
         return {*this, &view(i...) - view.data};
     }
 

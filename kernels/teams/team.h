@@ -1,6 +1,7 @@
 // Hierarchical parallelism: a league of teams, a team of members, a member of lanes. One header for CUDA and CPU; the
-// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, fibres, packs). This file has
-// what both share. docs/howto/team_kernels.md is the page for authors.
+// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, fibres, packs); scan_ and
+// tiles_ of both have further launches. This file has what both share. docs/howto/team_kernels.md is the page for
+// authors.
 //
 //   for_league            the launch itself: one call of the body a team, or for_range, for_tiles
 //   team.for_each(n, f)   f(i) over the members         team.for_vector(n, f)   over members x lanes
@@ -11,6 +12,7 @@
 //   atomic_add and others (atomics.h), atomic(m.v)(i) += x                      subview(v, i, ALL, part(a, b))
 #pragma once
 #include "engine/numbers/launch.h"
+#include "teams/functions.h"
 
 enum Layout { RIGHT, LEFT, STRIDED }; // which index has neighbours in memory: the last, the first, none
 
@@ -72,7 +74,7 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
         if constexpr (sizeof...(More) > 0) return i * step<D>() + offset<D + 1>(more...);
         else return i * step<D>();
     }
-    template <class... I> POINT_FN decltype(auto) operator()(I... i) const {
+    template <class... I> POINT_FN decltype(auto) operator()(const I &...i) const {
         static_assert(sizeof...(I) == RANK, "as many indices as the array has dimensions");
         return element(data, offset<0>(index_of(i)...));
     }
@@ -86,7 +88,8 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
 template <class V> struct Scatter {
     V view;
     void *copies; // a CPU's threads may have a copy each, see scatter_packs.h; a device's blocks: scatter_threads.h
-    template <class... I> POINT_FN auto operator()(I... i) const { return scatter_of(*this, view(i...)); }
+    const int *lanes = nullptr; // at work in a CPU's thread
+    template <class... I> POINT_FN auto operator()(const I &...i) const { return scatter_of(*this, view(i...)); }
     POINT_FN Scatter of_thread() const { return copy_of_thread(*this); }
     POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }
 };
@@ -108,6 +111,7 @@ template <class V, class T> POINT_FN ScatterElement<Scatter<V>, T &> scatter_of(
 #include "teams/scatter_threads.h"
 #else
 #include "teams/scatter_packs.h"
+#include "teams/tiles_packs.h"
 #endif
 
 // A part of a view: a number takes one index of a dimension, ALL every one, part(a, b) those from a to below b.
@@ -162,6 +166,10 @@ template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(co
     (take(a), ...);
     return s;
 }
+
+#ifndef ON_DEVICE
+#include "teams/columns_packs.h"
+#endif
 
 // Room that the declaration names: bytes from the start of its level, of each team or each member.
 template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {

@@ -106,19 +106,32 @@ template <class E> struct CheckedElement {
 
 template <class E> struct HasNoFraction<CheckedElement<E>> : HasNoFraction<typename std::remove_reference<E>::type> {};
 
+// A checked element among numbers is its value: see lanes.h, functions.h
+template <class E> POINT_FN auto value_of(const CheckedElement<E> &x) { return typename CheckedElement<E>::Value(x); }
+
+template <class E> struct WholePack<CheckedElement<E>> : WholePack<E> {};
+
+template <class T> struct Plain<CheckedElement<T &>> : Plain<T> {};
+
+template <class E> POINT_FN auto whole_of(const CheckedElement<E> &x) { return value_of(x); }
+template <class E> POINT_FN auto index_of(const CheckedElement<E> &x) { return index_of(value_of(x)); }
+template <class E> POINT_FN auto lane_of(const CheckedElement<E> &x, int l) { return lane_of(value_of(x), l); }
+
+template <class I> using Index = decltype(index_of(std::declval<const I &>()));
+
 template <class V> struct CheckedView {
     V view;
     Members *members;
     int own;
-    template <class I> POINT_FN auto operator()(I i, PLACE) const { return inside(file, line, i); }
-    template <class I, class J, class = decltype(I() * J())> POINT_FN auto operator()(I i, J j, PLACE) const {
+    template <class I> POINT_FN auto operator()(const I &i, PLACE) const { return inside(file, line, i); }
+    template <class I, class J, class = Index<J>> POINT_FN auto operator()(const I &i, const J &j, PLACE) const {
         return inside(file, line, i, j);
     }
-    template <class I, class J, class K, class = decltype(I() * J()), class = decltype(J() * K())>
-    POINT_FN auto operator()(I i, J j, K k, PLACE) const {
+    template <class I, class J, class K, class = Index<J>, class = Index<K>>
+    POINT_FN auto operator()(const I &i, const J &j, const K &k, PLACE) const {
         return inside(file, line, i, j, k);
     }
-    template <class... I> POINT_FN auto inside(const char *file, int line, I... i) const {
+    template <class... I> POINT_FN auto inside(const char *file, int line, const I &...i) const {
         if (!view.contains(file, line, i...)) members->leave();
         return element_of(view.checked(file, line, i...), file, line);
     }

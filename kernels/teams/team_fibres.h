@@ -338,9 +338,10 @@ template <int MEMBERS, int VECTOR, int, int> struct Team {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_packs(own, SIZE, n, f); }
     template <class F> POINT_FN static void for_packs(long first, long every, long n, const F &f) {
         constexpr int W = VECTOR_LANES;
+        const Work work;
         long p = first;
-        for (; (p + 1) * W <= n; p += every) f(Lanes<true>{p * W, 1, W});
-        if (p * W < n) f(Lanes<false>{p * W, 1, int(n - p * W)});
+        for (; (p + 1) * W <= n; p += every) work.at_pack(f, Lanes<true>{p * W, 1, W});
+        if (p * W < n) work.at_pack(f, Lanes<false>{p * W, 1, int(n - p * W)});
     }
     template <class S> POINT_FN auto scratch(const S &s) const {
         if constexpr (S::MEMBERS) return s.at(level, own);

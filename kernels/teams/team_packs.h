@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #ifndef VECTOR_BYTES // a source has it in front, so that a precompiled form can serve
@@ -13,6 +14,7 @@
 #endif
 #include "teams/reducers.h"
 #include "teams/lanes.h"
+#include "teams/functions_packs.h"
 #include "teams/notes.h"
 
 // ---- what a launch reports
@@ -22,33 +24,36 @@ struct Report {
 };
 
 // ---- loops over lanes
-template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr) {
+template <class F>
+POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr, const Work &work = Work()) {
     long i = first;
-    for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) f(Lanes<true>{i, 1, VECTOR_LANES, alone});
-    if (i < behind) f(Lanes<false>{i, 1, int(behind - i), alone});
+    for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) work.at_pack(f, Lanes<true>{i, 1, VECTOR_LANES, alone});
+    if (i < behind) work.at_pack(f, Lanes<false>{i, 1, int(behind - i), alone});
 }
 
 // The same with packs that begin at `origin` and whole packs behind it; the first and the last one may be short
-template <class F> POINT_FN void for_lanes_from(long origin, long first, long behind, const F &f, int *alone) {
+template <class F>
+POINT_FN void for_lanes_from(long origin, long first, long behind, const F &f, int *alone, const Work &work) {
     const long ahead = (first - origin) % VECTOR_LANES, next = first - ahead + VECTOR_LANES;
     if (ahead > 0) {
         const long end = next < behind ? next : behind;
-        if (first < end) f(Lanes<false>{first, 1, int(end - first), alone});
+        if (first < end) work.at_pack(f, Lanes<false>{first, 1, int(end - first), alone});
         first = end;
     }
-    for_lanes(first, behind, f, alone);
+    for_lanes(first, behind, f, alone, work);
 }
 
 // Where ranges are long and a body reads few arrays: four parts of the range side by side. A core reads ahead in each,
 // so that it waits less for memory. Parts do not begin at the same place of a page: stores would hold up loads there.
 template <class F> POINT_FN void for_lanes_in_parts(long n, const F &f) {
     constexpr long W = VECTOR_LANES, PARTS = 4, LONG = 4096, PAGE = 64, APART = 5; // packs, all but LONG
+    const Work work;
     long part = 0;
     if (n >= LONG) {
         part = n / PARTS / W;
         if (part % PAGE < APART) part -= APART;
         for (long p = 0; p < part; ++p)
-            for (long k = 0; k < PARTS; ++k) f(Lanes<true>{(k * part + p) * W, 1, VECTOR_LANES});
+            for (long k = 0; k < PARTS; ++k) work.at_pack(f, Lanes<true>{(k * part + p) * W, 1, VECTOR_LANES});
     }
     for_lanes(PARTS * part * W, n, f);
 }
@@ -74,16 +79,17 @@ template <class F, class R, class T>
 POINT_FN void over_packs(long first, long every, long n, const F &f, T &sum, const R &reducer) {
     constexpr int W = VECTOR_LANES;
     typedef PackAccumulator<R, T> A;
-    Lane lane = {W, -1};
+    const Work work;
+    Lane lane = Lane::all();
     A a(reducer, lane), b(reducer, lane), c(reducer, lane), d(reducer, lane); // do not wait for each other
-    const auto whole = [&](long p, A &to) INLINED { f(Lanes<true>{p * W, 1, W, &lane.alone}, to); };
+    const auto whole = [&](long p, A &to) INLINED { work.at_pack(f, Lanes<true>{p * W, 1, W, &lane.alone}, to); };
     long p = first;
     for (; (p + 3 * every + 1) * W <= n; p += 4 * every)
         whole(p, a), whole(p + every, b), whole(p + 2 * every, c), whole(p + 3 * every, d);
     for (; (p + 1) * W <= n; p += every) whole(p, a);
     if (p * W < n) {
         lane.count = int(n - p * W);
-        f(Lanes<false>{p * W, 1, lane.count, &lane.alone}, b);
+        work.at_pack(f, Lanes<false>{p * W, 1, lane.count, &lane.alone}, b);
     }
     if constexpr (A::IN_PACKS) {
         reducer.join(a.value, b.value), reducer.join(c.value, d.value);
@@ -310,7 +316,7 @@ template <class... RESULT> struct InPacks<Results<RESULT...>> {
 template <class RESULTS, class Work>
 POINT_FN int share_packs(long items, int threads, const League &a, const Place *totals, const Work &work) {
     const int failed = share_out(items, threads, a, [&](long share, long first, long behind, char *const(&)[2]) {
-        Lane lane = {VECTOR_LANES, -1};
+        Lane lane = Lane::all();
         typename InPacks<RESULTS>::type results(lane);
         work(first, behind, lane, results);
         if constexpr (RESULTS::COUNT > 0)
@@ -332,9 +338,9 @@ template <class RESULTS> POINT_FN long missing(const League &a, long begin) {
 
 // for_lanes, where RESULTS has none along lines of memory
 template <class RESULTS, class F>
-POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int *alone) {
-    if constexpr (RESULTS::COUNT > 0) for_lanes(first, behind, f, alone);
-    else for_lanes_from(origin, first, behind, f, alone);
+POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int *alone, const Work &work) {
+    if constexpr (RESULTS::COUNT > 0) for_lanes(first, behind, f, alone, work);
+    else for_lanes_from(origin, first, behind, f, alone, work);
 }
 
 // body(i, results) for `items` indices from `begin` on, in packs
@@ -346,109 +352,11 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
         const long from = origin + first * VECTOR_LANES, to = origin + behind * VECTOR_LANES;
         const Body own = body;
         const auto at = [&](auto i) {
-            lane.count = i.count;
+            lane = Lane::of(i);
             own(i, results);
         };
-        for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone);
+        for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone, Work());
     });
 }
 
 #include "teams/scan_packs.h"
-
-// The index of dimension D: `fastest` of the fastest one, else a number
-template <bool FASTEST, class I> POINT_FN auto index_at(long at, const I &fastest) {
-    if constexpr (FASTEST) return fastest;
-    else return at;
-}
-
-template <class ORDER, int RANK, class I, class Body, int... D>
-POINT_FN void at_indices(const long (&at)[RANK], const I &fastest, const Body &body, std::integer_sequence<int, D...>) {
-    body(index_at<D == ORDER::of(0)>(at[D], fastest)...);
-}
-
-// body(i, j, ...) over first[d] <= i, j, ... < behind[d], the fastest index in packs from `origin` on
-template <class RESULTS, class ORDER, int K, int RANK, class Body>
-POINT_FN void over_tile(long origin, const long (&first)[RANK], const long (&behind)[RANK], long (&at)[RANK],
-                        Lane &lane, const Body &body) {
-    constexpr int d = ORDER::of(K);
-    if constexpr (K == 0) {
-        const auto go = [&](auto fastest) {
-            lane.count = fastest.count;
-            at_indices<ORDER>(at, fastest, body, std::make_integer_sequence<int, RANK>());
-        };
-        for_lanes_of<RESULTS>(origin, first[d], behind[d], go, &lane.alone);
-    } else
-        for (at[d] = first[d]; at[d] < behind[d]; ++at[d])
-            over_tile<RESULTS, ORDER, K - 1>(origin, first, behind, at, lane, body);
-}
-
-// A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
-// writes a row of each array side by side, and a core follows a number of them only. Rows of up to WHOLE indices lie
-// one behind the other, and are taken so.
-template <int RUN, int LEAST, int MOST, int WHOLE> struct Fit {
-    static constexpr long SEVERAL = 512; // indices of short rows in a tile
-    long run;
-    int least, most;
-    POINT_FN explicit Fit(long fastest) : run(RUN), least(LEAST), most(MOST) {
-        const long row = fastest > 0 ? fastest : 1;
-        if (row <= WHOLE) run = row, least = most = row < SEVERAL ? int(SEVERAL / row) : 1;
-        else if (row < RUN) least *= int(RUN / row), most *= int(RUN / row);
-    }
-};
-
-template <class ORDER> struct Tile {
-    static constexpr int RANK = ORDER::RANK;
-    int size[RANK];
-    POINT_FN explicit Tile(const int (&tile)[RANK]) {
-        for (int d = 0; d < RANK; ++d) size[d] = tile[d];
-    }
-    template <class FIT> POINT_FN Tile(const int (&tile)[RANK], const FIT &fit) : Tile(tile) {
-        int rows = 1;
-        for (int k = 1; k < RANK; ++k) rows *= size[ORDER::of(k)];
-        size[ORDER::of(0)] = int(fit.run);
-        for (int k = RANK - 1; k > 0 && rows > fit.most; --k) { // fewer rows, of the slowest index first
-            int &own = size[ORDER::of(k)];
-            const int others = rows / own, left = others < fit.most ? fit.most / others : 1;
-            if (own > left) own = left, rows = others * own;
-        }
-        if (RANK > 1 && rows < fit.least) size[ORDER::of(RANK > 1)] *= (fit.least + rows - 1) / rows;
-    }
-    POINT_FN long number(const long (&extent)[RANK]) const { // of tiles
-        long all = 1;
-        for (int d = 0; d < RANK; ++d) all *= (extent[d] + size[d] - 1) / size[d];
-        return all;
-    }
-};
-
-// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile: fitted ones where there are many. OUTER,
-// INNER: orders of the tiles, of the indices in a tile
-template <class RESULTS, class OUTER, class INNER, class FIT, int RANK, class Body>
-POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
-                       const long (&extent)[RANK], const int (&declared)[RANK], const long (&)[RANK],
-                       const long (&)[RANK], const Body &body) {
-    constexpr int FASTEST = INNER::of(0);
-    const long short_by = missing<RESULTS>(a, begin[FASTEST]);
-    long origin[RANK], space[RANK]; // with the indices that the first packs lack
-    for (int d = 0; d < RANK; ++d) {
-        const long more = d == FASTEST ? short_by : 0;
-        origin[d] = begin[d] - more, space[d] = extent[d] + more;
-    }
-    const Tile<INNER> own(declared), fit(declared, FIT(space[FASTEST]));
-    const Tile<INNER> tile = fit.number(space) < SHARES ? own : fit;
-    const auto work = [&](long from, long behind, Lane &lane, auto &results) {
-        const Body own_body = body;
-        for (long number = from; number < behind; ++number) {
-            long first[RANK], last[RANK], at[RANK];
-            tile_of<OUTER>(number, space, tile.size, first);
-            for (int d = 0; d < RANK; ++d) {
-                const long end = first[d] + tile.size[d];
-                last[d] = origin[d] + (end < space[d] ? end : space[d]);
-                first[d] += origin[d];
-                if (first[d] < begin[d]) first[d] = begin[d];
-            }
-            over_tile<RESULTS, INNER, RANK - 1>(origin[FASTEST], first, last, at, lane,
-                                                [&](auto... i) { own_body(results, i...); });
-        }
-    };
-    return share_packs<RESULTS>(tile.number(space), threads, a, totals, work);
-}

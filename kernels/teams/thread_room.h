@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 constexpr size_t ROOM = 256 * 1024; // bytes of a thread: level 0, and level 1 where both fit
+constexpr size_t COUNT = 64;        // of them at its end: how many lanes are at work, see lanes.h
 constexpr int ROOMS = 1024;
 
 // The rooms of this library; their pages take memory when they are touched. No address lies in them before that.
@@ -16,6 +17,12 @@ __attribute__((const, noinline)) static const char *begin_of_rooms() { return ro
 
 POINT_FN bool of_this_thread(const void *at) {
     return __builtin_expect(size_t((const char *)at - begin_of_rooms()) < ROOM * ROOMS, true);
+}
+
+// Lanes at work where an element lies in scratch of this thread
+POINT_FN int count_in_room(const void *at) {
+    const size_t room = size_t((const char *)at - begin_of_rooms()) / ROOM;
+    return *(const int *)(begin_of_rooms() + (room + 1) * ROOM - COUNT);
 }
 
 inline bool have_rooms() {
@@ -33,17 +40,28 @@ struct Arena {
     int room = -1;
     Arena(size_t bytes, int thread) {
 #ifndef CHECK_SCRATCH
-        if (bytes > 0 && bytes <= ROOM && have_rooms())
+        if (bytes > 0 && bytes <= ROOM - COUNT && have_rooms())
             for (int k = 0; k < ROOMS && room < 0; ++k)
                 if (!__atomic_test_and_set(room_taken + (thread + k) % ROOMS, __ATOMIC_ACQUIRE))
                     room = (thread + k) % ROOMS;
 #endif
-        if (room >= 0) memory = rooms + room * ROOM;
+        if (room >= 0) memory = rooms + room * ROOM, count_in((int *)(memory + ROOM - COUNT));
         else if (bytes > 0) memory = (char *)aligned_alloc(64, bytes);
     }
     ~Arena() {
-        if (room >= 0) __atomic_clear(room_taken + room, __ATOMIC_RELEASE);
+        if (room >= 0) leave();
         else free(memory);
+    }
+    void leave() const {
+        count_in(nullptr);
+        __atomic_clear(room_taken + room, __ATOMIC_RELEASE);
+    }
+    // Where this thread keeps how many lanes are at work; null: not in a room
+    static void count_in([[maybe_unused]] int *place) {
+#ifdef COUNTS_LANES
+        lanes_at_work = place ? place : &count_of_thread;
+        *lanes_at_work = 1;
+#endif
     }
     Arena(const Arena &) = delete;
 };

@@ -33,11 +33,11 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
     Told told;
     CheckedArray(const V &view, const Told &told) : V(view), told(told) {}
 
-    template <class... I> POINT_FN bool contains(const char *file, int line, I... i) const {
+    template <class... I> POINT_FN bool contains(const char *file, int line, const I &...i) const {
         int d = 0;
         return (contains_one(file, line, d++, i) & ...);
     }
-    template <class I> POINT_FN bool contains_one(const char *file, int line, int d, I i) const {
+    template <class I> POINT_FN bool contains_one(const char *file, int line, int d, const I &i) const {
         const auto at = index_of(i);
         if (below(at, this->extent[d])) return true;
         tell(file, line, d, beyond(at, this->extent[d]));
@@ -50,7 +50,7 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
                      "%s:%d: index %ld of '%s' is beyond its extent, %ld in dimension %d", Members::name_of(file), line,
                      i, told.name, this->extent[d], d + 1);
     }
-    template <class... I> POINT_FN decltype(auto) checked(const char *file, int line, I... i) const {
+    template <class... I> POINT_FN decltype(auto) checked(const char *file, int line, const I &...i) const {
         static thread_local typename std::remove_const<T>::type nobody[1];
         const auto at = this->template offset<0>(index_of(i)...);
         return contains(file, line, i...) ? element(this->data, at) : element((T *)nobody, at * 0);
@@ -63,14 +63,15 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
         return checked(file, line, __VA_ARGS__); \
     }
 #define AND ,
-    INDEXED(1, class I, I i, i)
-    INDEXED(2, class I AND class J, I i AND J j, i, j)
-    INDEXED(3, class I AND class J AND class K, I i AND J j AND K k, i, j, k)
-    INDEXED(4, class I AND class J AND class K AND class L, I i AND J j AND K k AND L l, i, j, k, l)
-    INDEXED(5, class I AND class J AND class K AND class L AND class M, I i AND J j AND K k AND L l AND M m, i, j, k, l,
-            m)
+    INDEXED(1, class I, const I &i, i)
+    INDEXED(2, class I AND class J, const I &i AND const J &j, i, j)
+    INDEXED(3, class I AND class J AND class K, const I &i AND const J &j AND const K &k, i, j, k)
+    INDEXED(4, class I AND class J AND class K AND class L, const I &i AND const J &j AND const K &k AND const L &l, i,
+            j, k, l)
+    INDEXED(5, class I AND class J AND class K AND class L AND class M,
+            const I &i AND const J &j AND const K &k AND const L &l AND const M &m, i, j, k, l, m)
     INDEXED(6, class I AND class J AND class K AND class L AND class M AND class N,
-            I i AND J j AND K k AND L l AND M m AND N n, i, j, k, l, m, n)
+            const I &i AND const J &j AND const K &k AND const L &l AND const M &m AND const N &n, i, j, k, l, m, n)
 #undef AND
 #undef INDEXED
 };

@@ -365,3 +365,6 @@ template <class M, class I, class S> POINT_FN void below_zero(const M &m, const 
 template <class M, class I, class J> POINT_FN void below_zero_in_tiles(const M &m, const I i, const J j) {
     m.u(i + 3, j + 2) = 100.0 * as_number(i) + as_number(j);
 }
+
+// a copy between arrays that lie across each other
+template <class M, class... I> POINT_FN void across(const M &m, const I... i) { m.to(i...) = m.from(i...); }

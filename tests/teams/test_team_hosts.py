@@ -200,6 +200,17 @@ def test_integers_logicals_and_numbers_of_a_fortran_host():
         assert line.startswith("3 ") and words in line, line
 
 
+def test_kernels_of_kokkos_users_from_fortran():
+    """Scans, logical arrays, whole numbers and a sort beside the host's own loops, of 0 to 1009 indices; real(4)."""
+    done = run(
+        compiled("team_kokkos.f90"), pathlib.Path(__file__).with_name("kokkos_kernels.py"), FRAME_ON_ERROR="return"
+    )
+    *lines, shape, kind = done.stdout.strip().splitlines()
+    assert len(lines) == 5 * 4 + 1 and all("F" not in line for line in lines), done.stdout + done.stderr
+    assert "array 'value', extent n: 4, wanted 5." in shape
+    assert "array 'place' has type int32, wanted int64." in kind
+
+
 def test_kernels_of_a_fortran_host_share_a_pool_of_ids():
     """Global scope: what one call holds, the next one does not get, until another kernel has given it back."""
     done = run(compiled("shared_pool.f90"), pathlib.Path(__file__).with_name("shared_pool.py"))

@@ -381,7 +381,7 @@ def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
 def test_tiles_of_a_cpu_in_columns_are_narrow():
     """Where an array has long extents behind all indices, a body that goes along them uses again what the others have:
     few indices along memory, many of the others. Not where these extents are short, nor on a device."""
-    for arrays, in_columns in (
+    for arrays, has_columns in (
         ("A(I,J,V):left", True),
         ("A(V,J,I)", True),
         ("A(I,J,W):left", False),
@@ -390,9 +390,60 @@ def test_tiles_of_a_cpu_in_columns_are_narrow():
         ("A(I,J):left B(I,V):left", False),
     ):
         tiles = tiles_over(arrays).sized([1000, 16], False, {"V": 64, "W": 3, "I": 1000, "J": 16}.__getitem__)
-        assert tiles.in_columns == in_columns, arrays
-        assert (tiles.layouts.fit(tiles.inner, tiles.in_columns).least == 64) == in_columns
-    assert not tiles_over("A(I,J,V):left").sized([1000, 16], True, lambda _: 64).in_columns
+        assert tiles.has_columns == has_columns, arrays
+        assert (tiles.layouts.fit(tiles.inner, tiles.has_columns).least == 64) == has_columns
+    assert not tiles_over("A(I,J,V):left").sized([1000, 16], True, lambda _: 64).has_columns
+
+
+def test_columns_of_which_a_cpu_asks_for_the_next_lines():
+    """Where lanes are neighbours in an array, and a body goes along many extents behind the index."""
+    for arrays, names in (
+        ("A(I,V):left x(V)", ("A",)),
+        ("A(V,I)", ("A",)),
+        ("A(I,64):left B(I,3):left C(I,2,16):left", ("A", "C")),
+        ("A(I,V) B(I):left", ()),
+        ("A(W,I,V):left", ("A",)),  # a part of it, perhaps
+    ):
+        assert layouts_of(("I",), tuple(arrays_of("a test", arrays))).in_columns(0) == names, arrays
+
+
+def test_arrays_of_which_a_cpu_asks_for_the_next_rows():
+    """Those that lie across each other, and have the indices of the tiles alone."""
+    for arrays, names in (
+        ("A(I,J) B(I,J):left", ["rows_of<Order<1, 0>>(m.A)", "rows_of<Order<0, 1>>(m.B)"]),
+        ("A(I,J) B(I,J)", []),
+        ("A(I,J) B(J,I,3) C(J,I)", ["rows_of<Order<1, 0>>(m.A)", "rows_of<Order<0, 1>>(m.C)"]),
+        ("A(I,J) B(J,I):scatter", ["rows_of<Order<1, 0>>(m.A)"]),
+        ("A(I,J) x(I)", []),
+    ):
+        assert tiles_over(arrays).rows_ahead() == names, arrays
+
+
+ACROSS = {
+    rank: kernel(
+        f"across_{rank}",
+        MDRange(" ".join(f"{name}-{name}//9:{name}" for name in NAMES.split()[:rank])),
+        header=JOINS,
+        body="across",
+        arrays=f"from({','.join(NAMES.split()[:rank])}):whole to({','.join(NAMES.split()[:rank])}):whole:left",
+        writes="to",
+    )
+    for rank in (2, 3)
+}
+
+
+@pytest.mark.parametrize("rank", ACROSS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_tiles_of_arrays_across_each_other(rank, threads):
+    """Tiles that ask for the rows of the next one: extents that no tile divides, and first indices other than 0."""
+    for extents in ((311, 1003), (1003, 70)) if rank == 2 else ((37, 101, 83), (5, 6, 3001)):
+        numbers = np.arange(np.prod(extents)).reshape(extents)
+        arrays = {"from": numbers, "to": np.full(extents, -1, order="F")}
+        ACROSS[rank].run(arrays, get_backend("cpu", threads=threads), quick=True)
+        wanted = np.full(extents, -1)
+        inside = tuple(slice(n - n // 9, n) for n in extents)
+        wanted[inside] = numbers[inside]
+        np.testing.assert_array_equal(arrays["to"], wanted)
 
 
 ROWS_OF_PAIRS = {

@@ -14,6 +14,10 @@ from kernels.engine.errors import CompileError
     [
         (dict(arrays="v(n", over=Range("n")), "'v.n', wanted words such as A.N,M."),
         (
+            dict(array="v(n)", over=Range("n")),
+            "takes no 'array', did you mean 'arrays': wanted arrays, writes",
+        ),
+        (
             dict(arrays="v(n):middle", over=Range("n")),
             "'v' is marked .'middle'., wanted left, scatter, or one of int32",
         ),
@@ -136,7 +140,7 @@ def test_sizes_that_are_refused():
 def test_a_body_that_does_not_compile(tmp_path):
     (tmp_path / "slip.h").write_text(
         "template <class M, class Team> POINT_FN void slip(const M &m, const Team &team) {\n"
-        "    team.for_vector(m.n, [&](auto i) { m.out(i) = tanh(m.v(i)); });\n}\n"
+        "    team.for_vector(m.n, [&](auto i) { m.out(i) = thanh(m.v(i)); });\n}\n"
     )
 
     slip = team_kernel("slip", League("1"), header=tmp_path / "slip.h", arrays="v(n) out(n)", writes="out")

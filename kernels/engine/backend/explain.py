@@ -21,6 +21,12 @@ _CAUSES = {
     "another one",
     r"vmask|two_masks": "a condition differs from point to point: write select(condition, a, b), or any_of(condition) "
     "for what all points may do together",
+    r"operator ?[\"'‘]?\[|subscripted|pointer-to-object": "an index for a quantity that has one value at a point; an "
+    "element of an array of a team kernel is m.v(i)",
+    r"(Team|Member)<.* no member|no member .*(Team|Member)<": "a name that teams do not have: docs/howto/kokkos.md has "
+    "those of Kokkos with their names here",
+    r"operands_\w+\W* has no member|no member .*operands_": "an array or a number that the declaration does not name",
+    r"operator=\W+\(operand types are .const (Whole|Packed)<": "an input is written (inputs are const)",
     r"\b(Lanes|Whole|Packed)<": "on a CPU an index, and whole numbers read at it, may be packs: each_lane(i, f) calls "
     "f for each single index",
     r"no member .*\bset\b|to assign|discards qualifiers|assignment of read-only|modifiable|operator ?\"?=[\"’' ]": "an "
@@ -28,7 +34,6 @@ _CAUSES = {
     r"Mixture.* no member|no member .* in .Mixture": "a constant that `constants=` of the declaration does not name",
     r"matching function|overloaded function|namespace .std.|not a member of .std.": "a function that does not take the "
     "number type R: docs/howto/kernel_language.md lists those that do, such as pow, min, max, fabs",
-    r"operator ?\"?\[|subscripted|pointer-to-object": "an index for a quantity that has one value at a point",
     r"no match for .operator|no operator|invalid operands": "an operator that the number type does not have: it has "
     "+ - * / < > <= >= and && || ! between conditions",
     r"convert|conversion|invalid cast": "a value of the number type R where a plain number is wanted: declare it as R",

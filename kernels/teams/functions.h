@@ -1,0 +1,45 @@
+// max, min and select of two numbers, whole ones as they are. CUDA has max and min of equal types, where NaN gives the
+// other number.
+#pragma once
+
+template <class X> struct Plain {};
+
+#define IS_PLAIN(type) \
+    template <> struct Plain<type> { \
+        typedef void yes; \
+    };
+IS_PLAIN(int)
+IS_PLAIN(long)
+IS_PLAIN(float)
+IS_PLAIN(double)
+#undef IS_PLAIN
+
+#if !defined(ON_DEVICE) || defined(FRAME_STAND_IN)
+#ifndef FRAME_STAND_IN // the tests' CUDA on a CPU has this one
+POINT_FN int min(int a, int b) { return a < b ? a : b; }
+#endif
+POINT_FN int max(int a, int b) { return a > b ? a : b; }
+POINT_FN long max(long a, long b) { return a > b ? a : b; }
+POINT_FN long min(long a, long b) { return a < b ? a : b; }
+POINT_FN float max(float a, float b) { return fmaxf(a, b); }
+POINT_FN float min(float a, float b) { return fminf(a, b); }
+POINT_FN double max(double a, double b) { return fmax(a, b); }
+POINT_FN double min(double a, double b) { return fmin(a, b); }
+#endif
+
+template <class A, class B, class = typename Plain<A>::yes, class = typename Plain<B>::yes>
+POINT_FN auto max(A a, B b) -> decltype(a + b) {
+    typedef decltype(a + b) C;
+    return max(C(a), C(b));
+}
+
+template <class A, class B, class = typename Plain<A>::yes, class = typename Plain<B>::yes>
+POINT_FN auto min(A a, B b) -> decltype(a + b) {
+    typedef decltype(a + b) C;
+    return min(C(a), C(b));
+}
+
+template <class A, class B, class = typename Plain<A>::yes, class = typename Plain<B>::yes>
+POINT_FN auto select(bool condition, A yes, B no) -> decltype(yes + no) {
+    return condition ? yes : no;
+}

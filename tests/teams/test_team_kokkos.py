@@ -1,0 +1,244 @@
+"""Bodies as a user of Kokkos writes them, on a CPU and a device: after its tutorials and its programming guide."""
+
+import numpy as np
+import pytest
+from team_cases import HEADER, kernel
+
+import kernels
+from kernels import League, Range, Scan, get_backend
+from kernels.engine.errors import CompileError
+
+EPS = np.finfo(float).eps
+SIZES = (0, 1, 2, 8, 31, 97, 1009)
+FUNCTIONS = 8
+
+
+def written(name, over, **more):
+    return kernel(name, over, header=HEADER.with_name("kokkos.h"), **more)
+
+
+SQUARES = written("sum_of_squares", Range("n"), numbers="n", results="total:whole")
+DISTANCES = written("distances", Range("n"), numbers="n", results="total:whole")
+KEPT = written(
+    "compacted", Scan("n"), arrays="x(n) place(n):whole value(n,2)", writes="place value", results="count:whole"
+)
+REAL = written("functions_of_packs", Range("n"), arrays="x(n) f(8,n)", writes="f")
+WITHOUT_NAN = written("without_nan", Range("n"), arrays="x(n) y(n) f(4,n)", writes="f")
+WHOLE = written("whole_functions", Range("n"), arrays="k(n):int32 big(n):whole f(9,n):whole", writes="f")
+FLAGS = written(
+    "by_flags", Range("n"), arrays="x(n) y(n) a(n):logical b(n):logical", writes="y b", results="count:whole"
+)
+SCRATCHES = written(
+    "four_scratches",
+    League(
+        "E",
+        team=5,
+        vector=4,
+        scratch={"team 0": "tile(n,k) turned(n):int32", "member 0": "row(k)", "member 1": "far(k,2)"},
+    ),
+    arrays="v(E,n,k) out(E,n)",
+    writes="out",
+)
+FORMULAS = written(
+    "formulas_in_scratch",
+    League("1", team=4, vector=2, scratch={"team 0": "k(n):int32 x(n)"}),
+    arrays="given(n):int32 whole(2,n):whole real(2,n) total(1):whole",
+    writes="whole real total",
+)
+COUNTED = written(
+    "counted_once",
+    Range("n"),
+    arrays="k(n):int32 x(n) whole(5):whole real(3) each(n):int32 some(3):scatter",
+    writes="whole real each",
+)
+COUNTED_IN_TEAMS = written(
+    "counted_in_teams",
+    League("3", team=4, vector=2, scratch={"team 0": "own(1):int32"}),
+    arrays="k(n):int32 whole(3):whole",
+    writes="whole",
+)
+SORTED = written("sorted", League("E", team=16, scratch={"team 0": "s(n)"}), arrays="x(E,n)", writes="x")
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_sums_of_products_of_indices(be, n):
+    """Whole numbers, also where both factors are indices of a pack."""
+    assert SQUARES.run({}, be, n=n, quick=True) == {"total": sum(i * i for i in range(n))}
+    assert DISTANCES.run({}, be, n=n, quick=True) == {"total": sum((2 * i - n + 1) ** 2 for i in range(n))}
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_scan_says_where_each_number_goes(be, n):
+    x = np.random.default_rng(n).integers(-3, 4, n) * 1.0
+    arrays = be.placed(x=x, place=np.full(n, -1), value=np.zeros((n, 2)))
+    wanted = np.flatnonzero(x > 0)
+    assert KEPT.run(arrays, be, quick=True) == {"count": wanted.size}
+    np.testing.assert_array_equal(be.to_host(arrays["place"]), [*wanted, *[-1] * (n - wanted.size)])
+    np.testing.assert_array_equal(be.to_host(arrays["value"])[: wanted.size, 1], x[wanted])
+
+
+def test_functions_of_real_numbers(be):
+    """Against NumPy's, within 4 units in the last place of each term: some are not correctly rounded on either side."""
+    n = 37
+    x = np.linspace(-4.1, 4.3, n)
+    y, size = x[::-1], abs(x)
+    terms = [
+        [np.sin(x), np.cos(x), np.tan(0.1 * x)],
+        [np.arcsin(0.1 * x), np.arccos(0.1 * x), np.arctan(x), np.arctan2(x, 2)],
+        [np.sinh(x), np.cosh(x), np.tanh(x)],
+        [np.floor(x), np.ceil(x), np.trunc(x), np.rint(x)],
+        [np.exp2(x), np.log2(size), np.log10(size), np.log1p(size)],
+        [np.hypot(x, y), np.fmod(x, 0.75), np.ones(n)],  # erf + erfc = 1
+        [size**2.5, x**3, 1.5**x],
+        [np.maximum(x, y), np.minimum(x, 1), np.maximum(0, x), size, np.minimum(y, x), np.maximum(x, 0.5)],
+    ]
+    arrays = be.placed(x=x, f=np.full((FUNCTIONS, n), np.nan))
+    REAL.run(arrays, be, quick=True)
+    for found, parts in zip(be.to_host(arrays["f"]), terms):
+        assert (abs(found - np.sum(parts, 0)) <= 4 * EPS * (1 + np.sum(np.abs(parts), 0))).all()
+
+
+def test_the_larger_of_a_number_and_nan(be):
+    """As C's fmax, and as CUDA's max of numbers."""
+    x, y = (np.array(values) for values in np.broadcast_arrays(*np.ix_([np.nan, 1.0, -2.0, 0.5], [np.nan, 3.0, -5.0])))
+    x, y = x.ravel(), y.ravel()
+    arrays = be.placed(x=x, y=y, f=np.zeros((4, x.size)))
+    WITHOUT_NAN.run(arrays, be, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["f"]), [np.fmax(x, y), np.fmin(x, y)] * 2)
+
+
+@pytest.mark.parametrize("n", [1, 13, 101])
+def test_functions_of_whole_numbers(be, n):
+    rng, i = np.random.default_rng(n), np.arange(n)
+    k, big = rng.integers(-99, 99, n).astype(np.int32), rng.integers(-(2**60), 2**60, n)
+    arrays = be.placed(k=k, big=big, f=np.zeros((9, n), np.int64))
+    WHOLE.run(arrays, be, quick=True)
+    wide = k.astype(np.int64)
+    least = [np.maximum(wide, 3), np.minimum(wide, i), np.maximum(i, 5), np.minimum(big, wide)]
+    others = [abs(wide - 2), -wide, ~wide, np.where(wide > i, big, 7), wide * i]
+    np.testing.assert_array_equal(be.to_host(arrays["f"]), [*least, *others])
+
+
+@pytest.mark.parametrize("n", SIZES[1:6])
+def test_logical_arrays_are_conditions(be, n):
+    """Any number but 0 is true, as Fortran's compilers have it."""
+    rng = np.random.default_rng(n)
+    x, a, b = rng.integers(0, 6, n) * 1.0, rng.integers(-1, 2, n, np.int32), rng.integers(0, 2, n, np.int32)
+    arrays = be.placed(x=x, y=np.zeros(n), a=a, b=b.copy())
+    got = FLAGS.run(arrays, be, quick=True)
+    new = (a == 0) | ((x > 2) & (b != 0))
+    np.testing.assert_array_equal(be.to_host(arrays["y"]), np.where(a != 0, x, -1))
+    np.testing.assert_array_equal(be.to_host(arrays["b"]), new)
+    assert got == {"count": np.count_nonzero((a != 0) & new)}
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("n, k", [(1, 1), (7, 5), (13, 32)])
+def test_scratch_of_teams_and_members_in_both_levels(be, n, k, check):
+    if check and be.style != "packs":
+        pytest.skip("check mode is for a CPU")
+    v = np.random.default_rng(n).integers(-9, 9, (4, n, k)) * 1.0
+    arrays = be.placed(v=v, out=np.full((4, n), np.nan))
+    SCRATCHES.run(arrays, be, check=check, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["out"]), v[:, ::-1].sum(2) - 2 * v.sum(2))
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("n", [1, 13, 37])
+def test_numbers_in_scratch_among_others(be, n, check):
+    """The same formulas with check mode: an element of scratch is an object there."""
+    if check and be.style != "packs":
+        pytest.skip("check mode is for a CPU")
+    given = np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
+    arrays = be.placed(
+        given=given, whole=np.zeros((2, n), np.int64), real=np.zeros((2, n)), total=np.zeros(1, np.int64)
+    )
+    FORMULAS.run(arrays, be, check=check, quick=True)
+
+    k, x, i = given.astype(np.int64), 0.5 * given, np.arange(n)
+    whole = np.maximum(k, 3) + np.minimum(2, k) + abs(k) - ~k + np.fmod(k, 3) + (n - k) * i
+    real = np.maximum(x, 1) + np.where(k > 2, x, 1) + abs(x) - np.where((k != 4) & (k >= 1), x, 0)
+    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [whole] * 2)
+    np.testing.assert_array_equal(be.to_host(arrays["real"]), [real] * 2)
+    assert be.to_host(arrays["total"])[0] == (k[abs(k) % n] * k).sum()
+
+
+@pytest.mark.parametrize("n", [1, 8, 21, 1009])
+def test_each_index_changes_one_element_that_all_have(be, n):
+    """Once for each index, also where a CPU's pack has several. Numbers are multiples of a half: sums are exact."""
+    rng = np.random.default_rng(n)
+    k, x = rng.integers(-9, 9, n).astype(np.int32), 0.5 * rng.integers(-9, 9, n)
+    arrays = be.placed(k=k, x=x, whole=np.zeros(5, np.int64), real=np.array([0, -99.0, 0]))
+    arrays |= be.placed(each=np.zeros(n, np.int32), some=np.zeros(3))
+    COUNTED.run(arrays, be, quick=True)
+    i = np.arange(n)
+    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [n, n, -i.sum(), k.sum(), 2 * n])
+    np.testing.assert_array_equal(be.to_host(arrays["real"]), [x.sum(), x.max(), -0.5 * n])
+    np.testing.assert_array_equal(be.to_host(arrays["some"]), [n, -x.sum(), n])
+    assert not be.to_host(arrays["each"]).any()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_index_changes_one_element_on_several_threads(threads):
+    n = 10007
+    arrays = {"k": np.ones(n, np.int32), "x": np.ones(n), "whole": np.zeros(5, np.int64), "real": np.zeros(3)}
+    arrays |= {"each": np.zeros(n, np.int32), "some": np.zeros(3)}
+    COUNTED.run(arrays, get_backend("cpu", threads=threads))
+    assert arrays["whole"].tolist() == [n, n, -n * (n - 1) // 2, n, 2 * n]
+    assert arrays["real"].tolist() == [n, 1, -0.5 * n] and arrays["some"].tolist() == [n, -n, n]
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("n", [1, 21, 301])
+def test_each_index_of_a_loop_over_a_team_changes_one_element(be, n, check):
+    if check and be.style != "packs":
+        pytest.skip("check mode is for a CPU")
+    k = np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
+    arrays = be.placed(k=k, whole=np.zeros(3, np.int64))
+    COUNTED_IN_TEAMS.run(arrays, be, check=check, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [3 * k.sum(), 3 * n, 3 * n])
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 128])
+def test_a_sort_with_many_barriers(be, n):
+    x = np.random.default_rng(n).random((3, n))
+    arrays = be.placed(x=x.copy())
+    SORTED.run(arrays, be, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["x"]), np.sort(x, 1))
+
+
+def message_of(tmp_path, over, arguments, statement, **more) -> str:
+    """What the compiler says about a body of one statement, on a CPU."""
+    header = tmp_path / "slips.h"
+    types = ", ".join([f"class {kind}" for kind in ("M", *arguments)])
+    takes = ", ".join(["const M &m", *arguments.values()])
+    header.write_text(f"#pragma once\ntemplate <{types}> POINT_FN void slips({takes}) {{\n    {statement};\n}}\n")
+    with kernels.registry.temporary():
+        slips = kernel("slips", over, header=header, **more)
+        with pytest.raises(CompileError) as told:
+            slips.run({"x": np.zeros(3), "k": np.zeros(3, np.int32)}, "cpu", quick=True)
+    return str(told.value)
+
+
+@pytest.mark.parametrize(
+    "statement, words",
+    [
+        ("m.x(i) = 1.0", "an input is written"),
+        ("m.k(i) = 1", "an input is written"),
+        ("if (s > 1.0) s += 1.0", "neither read nor assigned"),
+        ("s += m.x[i]", "an element of an array of a team kernel is m.v(i)"),
+        ("s += m.z(i)", "an array or a number that the declaration does not name"),
+        ("s += m.x(i, i)", "as many indices as the array has dimensions"),
+    ],
+)
+def test_slips_that_the_compiler_explains(tmp_path, statement, words):
+    """What a device refuses, a CPU refuses, too: there a pack that is read is an object, which could be assigned."""
+    arguments = {"I": "const I i", "S": "S &s"}
+    told = message_of(tmp_path, Range("n"), arguments, statement, arrays="x(n) k(n):int32", results="s")
+    assert "kernel 'slips' (slips.h, line 3)" in told and words in told
+
+
+def test_a_call_of_kokkos_that_has_another_name(tmp_path):
+    league, arguments = League("1", team=8), {"Team": "const Team &team"}
+    told = message_of(tmp_path, league, arguments, "team.team_barrier()", arrays="x(n) k(n):int32")
+    assert "docs/howto/kokkos.md has those of Kokkos with their names here" in told
