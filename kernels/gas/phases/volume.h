@@ -28,7 +28,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     now.carried = false; // states on the way are not kept
     now.T = select(start.T > T_LOWEST && start.T < T_HIGHEST, start.T, R(T_PLAIN));
     auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>(), ends_in_three = nowhere<R>();
-    auto cold = nowhere<R>(); // points at a given T whose states began from one another in vain
+    auto cold = nowhere<R>(); // points whose states begin from nothing: from one another they began in vain
 
     Bracket<R> in_T, in_p;
     in_T.seen_low = in_T.seen_high = in_p.seen_low = in_p.seen_high = nowhere<R>();
@@ -45,7 +45,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         R kind;
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, given.z, open, warm && !cold, now, kind, heat);
-        warm = count < FROM_NOTHING ? two : nowhere<R>();
+        warm = two;
 
         // Volume: too small, then p is too high
         const R miss_V = log(V / now.V), p_V = heat.P_V * (R_UNIVERSAL * now.T);
@@ -60,15 +60,17 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         auto nearby = two && fabs(miss_V) < 0.3;
         if (ENERGY) nearby = nearby && (at_V || fabs(miss_U) < 0.1 * heat.C_v * now.T);
         const R share = (free - in_p.free_high) / (in_p.free_low - in_p.free_high);
+        auto refused = nowhere<R>(); // pairs that a third phase lowers, and that are not the lowest
         if (any_of(lever || nearby)) {
             State<M, R> from = now, jump = now;
             by_lever(m, given.z, within(share, 1.0), in_p.free_low, in_p.free_high, jump);
             take(lever, jump, from);
             from.V = V;
             const auto done = direct_later<FIXED>(m, given, open && (lever || nearby), from) && from.p > 0.0;
+            const auto ended = take_two_phases(m, given.z, done, from, s, status);
             now.steps = from.steps;
-
-            open = open && !take_two_phases(m, given.z, done, from, s, status);
+            open = open && !ended;
+            refused = done && !ended;
         }
 
         // Energy at V: too small, then T is too low. At a jump of V by the lever rule: two states at the same T and p,
@@ -84,27 +86,25 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         if (ENERGY) close = close && size < 1e-10;
         if (any_of(close)) {
             now.V = select(close, V, now.V);
-            take(close && !two, now, s);
-            status = select(close && !two, R(double(ONE_PHASE)), status);
-            take_two_phases(m, given.z, close && two, now, s, status);
+            const auto ended = take_close(m, given.z, close, two, now, s, status);
+            open = open && !ended;
+            refused = refused || (close && !ended);
         }
 
         // At a jump between states of which one has two phases there are three
         const auto three = next_T && !at_V && jumps && !(in_p.plain_low && in_p.plain_high);
         ends_in_three = (ends_in_three && !next_T) || three;
         auto no_other = next_T;
-        if (ENERGY) no_other = no_other && in_T.high < in_T.low * (1.0 + 1e-13);
-        else {
-            const auto again = no_other && !close && !cold;
-            cold = cold || again;
-            no_other = no_other && !again;
-        }
-        open = open && !close && !no_other;
+        if (ENERGY) no_other = no_other && (close || in_T.high < in_T.low * (1.0 + 1e-13));
+        auto again = open && !cold && (no_other || refused);
+        if (count == FROM_NOTHING) again = open && !cold;
+        open = open && (again || !no_other);
         if (everywhere(!open)) break;
 
         const auto moves_T = ENERGY ? next_T : nowhere<R>();
         narrow(moves_T && miss > 0.0, moves_T && miss < 0.0, now.T, miss, in_T);
-        if (count == FROM_NOTHING) open_bracket(open, R(T_LOWEST), R(T_HIGHEST), in_T);
+        open_bracket(again, R(T_LOWEST), R(T_HIGHEST), in_T);
+        cold = cold || again;
         const R newton_T = select(at_V && heat.C_v > 0.0, R(now.T + miss_U / heat.C_v), chord_of(in_T));
         auto sound = newton_T > in_T.low && newton_T < in_T.high;
         if (count % 8 == 7) sound = nowhere<R>(); // now and then a bisection, whatever Newton's method does
@@ -113,9 +113,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         // p of the next evaluation: by Newton's method in ln p, or along constant V where T changes
         const R along_p = within(R(miss_V * now.V * p_V / now.p), 20.0);
         const R along_T = within(R((T - now.T) * (now.p + heat.U_V) / (now.T * now.p)), 20.0);
-        auto begin = next_T;
-        if (count == FROM_NOTHING) begin = open;
-        open_bracket(begin, least_p, most_p(T), in_p);
+        open_bracket(next_T || again, least_p, most_p(T), in_p);
         R p = now.p * exp(select(next_T, along_T, along_p));
         auto inside = p > in_p.low && p < in_p.high;
         if (count % 6 == 5) inside = nowhere<R>();
