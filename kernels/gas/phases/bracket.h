@@ -16,6 +16,11 @@ template <class R> struct Bracket {
     MaskOf<R> plain_low, plain_high; // and are one phase
 };
 
+template <class R> POINT_FN void begin_bracket(Bracket<R> &b) {
+    b.seen_low = b.seen_high = b.plain_low = b.plain_high = nowhere<R>();
+    b.low = b.high = R(1.0);
+}
+
 template <class R> POINT_FN void open_bracket(const MaskOf<R> where, const R low, const R high, Bracket<R> &b) {
     b.low = select(where, low, b.low);
     b.high = select(where, high, b.high);

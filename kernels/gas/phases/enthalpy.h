@@ -13,8 +13,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
     now.T = start;
     auto open = ask, warm = nowhere<R>(), from_nothing = nowhere<R>();
     Bracket<R> in_T;
-    in_T.seen_low = in_T.seen_high = in_T.plain_low = in_T.plain_high = nowhere<R>();
-    in_T.low = in_T.high = R(1.0);
+    begin_bracket(in_T);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
 
     UNROLL_BY(1)

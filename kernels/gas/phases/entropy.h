@@ -46,8 +46,7 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
     auto open = ask, from_nothing = nowhere<R>();
     Bracket<R> in_T;
-    in_T.seen_low = in_T.seen_high = in_T.plain_low = in_T.plain_high = nowhere<R>();
-    in_T.low = in_T.high = R(1.0);
+    begin_bracket(in_T);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
 
     UNROLL_BY(1)
