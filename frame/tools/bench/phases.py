@@ -319,6 +319,56 @@ def check_rival(subject: Subject, rival) -> Beside:
 # ---- rows
 
 
+def start_of(subject: Subject) -> dict:
+    """A start that is off as after a step of a flow solver: T_start, and ln_kappa and eta of the two-phase points."""
+    random = np.random.default_rng(2)
+    start = {}
+    for name in ("ln_kappa", "eta"):
+        off = OFF_K * random.normal(size=subject.found[name].shape)
+        start[name] = subject.found[name] + off * subject.two
+
+    T = subject.state["T"]
+    start["T_start"] = T * (1 + OFF_T * random.normal(size=T.size))
+    return start
+
+
+def works_of(subject: Subject, programs: dict) -> dict[str, Work]:
+    """{name: work} of CALLS: at T and p, from a start, and from the energies of the two-phase points."""
+    state, start = subject.state, start_of(subject)
+    works = {
+        "Tp cold": Work(programs["Tp cold"], state),
+        "Tp warm": Work(programs["Tp warm"], {**state, **start}),
+        "properties": Work(programs["properties"], {**state, **subject.found}),
+        "thermal, one phase": Work(programs["thermal, one phase"], state),
+    }
+
+    properties = works["properties"].results()
+    energy = {name: properties[name] for name in ("e", "rho")}
+    two = np.flatnonzero(subject.two)
+    of_two = {name: values[..., two] for name, values in {**state, **energy, **start}.items()}
+    works["UV warm"] = Work(programs["UV warm"], of_two)
+    return works
+
+
+def timed_rows(subject: Subject, works: dict, beside: list[Beside], errors: dict, repeats: int) -> list[Row]:
+    """Rows of CALLS, `Tp cold` beside the rivals. errors: {name of a call: largest difference}."""
+    timers = {name: works[name].seconds for name in CALLS}
+    timers |= {each.rival.name: each.seconds for each in beside}
+    times = {name: float(np.median(rounds)) for name, rounds in in_turns(timers, repeats).items()}
+
+    rows = []
+    for name in CALLS:
+        work = works[name]
+        row = Row.timed("phases", f"{name}, {subject.kind}", subject.gas.ns, work.n, work.backend, times[name])
+        row = dataclasses.replace(row, max_rel_diff=errors.get(name))
+        if name != "Tp cold" or not beside:
+            rows.append(row)
+            continue
+        for each in beside:
+            rows.append(row.beside(each.rival.name, len(each.points) / times[each.rival.name], each.error))
+    return rows
+
+
 def measure(gas: Gas, kind: str, programs: dict, given) -> tuple[list[Row], str]:
     """Rows of a gas and a kind of states, and a line of facts. Raises WrongValues."""
     backend = programs["Tp cold"].backend
@@ -326,47 +376,22 @@ def measure(gas: Gas, kind: str, programs: dict, given) -> tuple[list[Row], str]
     state = states(gas, n, kind)
 
     # Values first.
-    works = {"Tp cold": Work(programs["Tp cold"], state)}
-    subject = Subject(gas, kind, state, works["Tp cold"].results())
-    two = np.flatnonzero(subject.two)
-    refuse(two.size == 0, f"--points {n}: none of them has two phases; wanted more.")
+    subject = Subject(gas, kind, state, Work(programs["Tp cold"], state).results())
+    two = subject.two
+    refuse(not two.any(), f"--points {n}: none of them has two phases; wanted more.")
     error = check_on_cpu(subject) if backend.memory == "device" else None
     beside = [check_rival(subject, rival) for rival in gas.rivals()]
-
-    # Starts that are off, and energies.
-    random = np.random.default_rng(2)
-
-    def moved(values):
-        return values + OFF_K * random.normal(size=values.shape) * subject.two
-
-    start = {name: moved(subject.found[name]) for name in ("ln_kappa", "eta")}
-    start["T_start"] = state["T"] * (1 + OFF_T * random.normal(size=n))
-    works["properties"] = Work(programs["properties"], {**state, **subject.found})
-    energy = {name: value for name, value in works["properties"].results().items() if name in ("e", "rho")}
-    works["UV warm"] = Work(programs["UV warm"], {k: v[..., two] for k, v in {**state, **energy, **start}.items()})
+    works = works_of(subject, programs)
     again = works["UV warm"].results()
     share, off = check_warm(subject, state["T"][two], again)
-    works["Tp warm"] = Work(programs["Tp warm"], {**state, **start})
-    works["thermal, one phase"] = Work(programs["thermal, one phase"], state)
 
     # Times.
-    timers = {name: works[name].seconds for name in CALLS}
-    timers |= {each.rival.name: each.seconds for each in beside}
-    times = {name: float(np.median(rounds)) for name, rounds in in_turns(timers, given.repeats).items()}
-
-    rows = []
-    for name in CALLS:
-        row = Row.timed("phases", f"{name}, {kind}", gas.ns, works[name].n, backend, times[name])
-        row = dataclasses.replace(row, max_rel_diff={"Tp cold": error, "UV warm": off}.get(name))
-        with_rivals = [
-            row.beside(each.rival.name, len(each.points) / times[each.rival.name], each.error) for each in beside
-        ]
-        rows += with_rivals if name == "Tp cold" and with_rivals else [row]
+    rows = timed_rows(subject, works, beside, {"Tp cold": error, "UV warm": off}, given.repeats)
 
     lost = int(np.sum(subject.found["phases_status"] == 2))
     others = [f"{each.rival.name} {each.others}" for each in beside]
     fact = (
-        f"{subject.what}: {two.size / n:.0%} of the points two phases, {lost} not found; of e and rho {share:.3%} "
+        f"{subject.what}: {two.mean():.0%} of the points two phases, {lost} not found; of e and rho {share:.3%} "
         f"found again in {again['phases_steps'].mean() / 2:.1f} steps"
     )
     if others:

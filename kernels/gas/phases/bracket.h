@@ -16,6 +16,11 @@ template <class R> struct Bracket {
     MaskOf<R> plain_low, plain_high; // and are one phase
 };
 
+template <class R> POINT_FN void begin_bracket(Bracket<R> &b) {
+    b.seen_low = b.seen_high = b.plain_low = b.plain_high = nowhere<R>();
+    b.low = b.high = R(1.0);
+}
+
 template <class R> POINT_FN void open_bracket(const MaskOf<R> where, const R low, const R high, Bracket<R> &b) {
     b.low = select(where, low, b.low);
     b.high = select(where, high, b.high);
@@ -124,27 +129,46 @@ PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s,
     return third;
 }
 
-// Takes the two phases of the points of `done`. Two of which one is unstable are kept where nothing else is found, and
-// the search goes on: the points where it does not.
+// Whether a flash at the T and p of a split finds the same split. Newton's steps end at any two phases of this enthalpy
+// that are in equilibrium with each other, such as two liquids where a vapour is stable. 1e-6 of V
+// is far above the rounding of both searches; a split that is refused in vain is found once more by the bracket.
 template <class M, class R>
-PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> done, const State<M, R> &from,
-                                     State<M, R> &s, R &status) {
-    if (!any_of(done)) return done;
-    const auto third = needs_a_third(m, z, from, done), right = done && !third;
-    const auto first = done && third && status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5;
-    take(right || first, from, s);
-    status = select(right, R(double(IN_TWO_PHASES)), status);
-    status = select(first, R(double(NEEDS_A_THIRD)), status);
-    return right;
+PHASE_PART MaskOf<R> is_found_again(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
+    State<M, R> now = s;
+    R kind = R(double(NOT_FOUND));
+    now.carried = false;
+    flash(m, z, ask, nowhere<R>(), now, kind);
+    s.steps = now.steps;
+    return ask && kind > 0.5 && kind < 1.5 && fabs(now.V - s.V) < 1e-6 * s.V;
 }
 
-// Takes the state of the points of `close`, of one phase or, where `two`, of two
+// Takes the two phases of the points of `done`: those that end a search. Stable ones do, and the pair of the lowest
+// Gibbs energy at its T and p where a third phase would lower that further. The least Gibbs energy of all pairs is
+// concave in T and p, and so no other T and p have such a pair of this energy and volume. Any other pair with a third
+// phase below it is kept where nothing else is found.
 template <class M, class R>
-POINT_FN void take_close(const M &m, const R *z, const MaskOf<R> close, const MaskOf<R> two, const State<M, R> &now,
-                         State<M, R> &s, R &status) {
-    take(close && !two, now, s);
-    status = select(close && !two, R(double(ONE_PHASE)), status);
-    take_two_phases(m, z, close && two, now, s, status);
+PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> done, State<M, R> &from, State<M, R> &s,
+                                     R &status) {
+    if (!any_of(done)) return done;
+    const auto third = needs_a_third(m, z, from, done);
+    auto right = done && !third, lowest = nowhere<R>();
+    if (any_of(third)) lowest = is_found_again(m, z, third, from);
+
+    const auto first = third && !lowest && status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5;
+    take(right || lowest || first, from, s);
+    status = select(right, R(double(IN_TWO_PHASES)), status);
+    status = select(lowest || first, R(double(NEEDS_A_THIRD)), status);
+    return right || lowest;
+}
+
+// Takes the state of the points of `close`, of one phase or, where `two`, of two: those that end a search
+template <class M, class R>
+POINT_FN MaskOf<R> take_close(const M &m, const R *z, const MaskOf<R> close, const MaskOf<R> two, State<M, R> &now,
+                              State<M, R> &s, R &status) {
+    const auto one = close && !two;
+    take(one, now, s);
+    status = select(one, R(double(ONE_PHASE)), status);
+    return one || take_two_phases(m, z, close && two, now, s, status);
 }
 
 // The points of `lost` whose function jumps over what is given, between states of which one has two phases: three
@@ -154,13 +178,15 @@ template <class R> POINT_FN void tell_three_phases(const MaskOf<R> lost, const B
 }
 
 // Which of the points of `open` a search by T goes on with. Its states start from one another, and so keep to their own
-// two phases where two others have a lower Gibbs energy: where that leaves no T, it begins again, each state from
-// nothing.
+// two phases where two others have a lower Gibbs energy: where that leaves no T, or was seen in `refused`, it begins
+// again, each state from nothing.
 template <class R>
-POINT_FN MaskOf<R> go_on(const MaskOf<R> open, MaskOf<R> &from_nothing, Bracket<R> &in_T, R &status) {
+POINT_FN MaskOf<R> go_on(const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &from_nothing, Bracket<R> &in_T,
+                         R &status) {
     const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13)), lost = spent && from_nothing;
+    const auto again = open && !from_nothing && (spent || refused);
     tell_three_phases(lost, in_T, status);
-    open_bracket(spent && !lost, R(T_LOWEST), R(T_HIGHEST), in_T);
-    from_nothing = from_nothing || spent;
+    open_bracket(again, R(T_LOWEST), R(T_HIGHEST), in_T);
+    from_nothing = from_nothing || again;
     return open && !lost;
 }

@@ -13,8 +13,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
     now.T = start;
     auto open = ask, warm = nowhere<R>(), from_nothing = nowhere<R>();
     Bracket<R> in_T;
-    in_T.seen_low = in_T.seen_high = in_T.plain_low = in_T.plain_high = nowhere<R>();
-    in_T.low = in_T.high = R(1.0);
+    begin_bracket(in_T);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
 
     UNROLL_BY(1)
@@ -31,6 +30,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
         const auto shut = in_T.high < in_T.low * (1.0 + 1e-7);
         const auto lever = open && shut && in_T.plain_low && in_T.plain_high && in_T.free_high > in_T.free_low;
         const auto nearby = two && fabs(miss) < 0.1 * cp * now.T;
+        auto refused = nowhere<R>(); // pairs that a third phase lowers, and that are not the lowest
         if (any_of(lever || nearby)) {
             const R share = (given.energy - in_T.energy_low) / (in_T.energy_high - in_T.energy_low);
             State<M, R> from = now, jump = now;
@@ -38,12 +38,17 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
             take(lever, jump, from);
             const auto done =
                 direct_later<Fixed::H_p>(m, given, open && (lever || nearby), from) && has_room(m, given.z, from);
+            const auto ended = take_two_phases(m, given.z, done, from, s, status);
             now.steps = from.steps;
-            open = open && !take_two_phases(m, given.z, done, from, s, status);
+            open = open && !ended;
+            refused = done && !ended;
         }
         const auto close = open && fabs(miss) < 1e-10 * cp * now.T && cp > 0.0 && kind < 1.5;
-        take_close(m, given.z, close, two, now, s, status);
-        open = go_on(open && !close, from_nothing, in_T, status);
+        if (any_of(close)) {
+            open = open && !take_close(m, given.z, close, two, now, s, status);
+            refused = refused || (open && close);
+        }
+        open = go_on(open, refused, from_nothing, in_T, status);
         warm = two && !from_nothing;
         if (everywhere(!open)) break;
 
@@ -84,19 +89,6 @@ template <class M, class R> PART_FN void set_warm_volume(const M &m, const R *z,
     const R room_l = select(thin, R(v.room / ratio), l.room),
             room_v = select(alike && !thin, R(l.room * ratio), v.room);
     s.V = beta * (room_v + v.least) + rest * (room_l + l.least);
-}
-
-// Whether a flash at the T and p of a split finds the same split. Newton's steps end at any two phases of this enthalpy
-// that are in equilibrium with each other, such as two liquids where a vapour is stable. 1e-6 of V
-// is far above the rounding of both searches; a split that is refused in vain is found once more by the bracket.
-template <class M, class R>
-PHASE_PART MaskOf<R> is_found_again(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
-    State<M, R> now = s;
-    R kind = R(double(NOT_FOUND));
-    now.carried = false;
-    flash(m, z, ask, nowhere<R>(), now, kind);
-    s.steps = now.steps;
-    return ask && kind > 0.5 && kind < 1.5 && fabs(now.V - s.V) < 1e-6 * s.V;
 }
 
 // T, V, ln kappa and eta of s from its p and the enthalpy; the rest as above
@@ -140,7 +132,7 @@ PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given
     const State<M, R> begin = s;
     auto done = direct_later<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);
     if (any_of(done)) done = is_found_again(m, given.z, done, from);
-    s.steps = from.steps;
     todo = todo && !take_two_phases(m, given.z, done, from, s, status);
+    s.steps = from.steps;
     if (any_of(todo)) bracketed_at_pressure(m, given, todo, begin, s, status);
 }

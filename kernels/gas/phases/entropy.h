@@ -46,8 +46,7 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
     auto open = ask, from_nothing = nowhere<R>();
     Bracket<R> in_T;
-    in_T.seen_low = in_T.seen_high = in_T.plain_low = in_T.plain_high = nowhere<R>();
-    in_T.low = in_T.high = R(1.0);
+    begin_bracket(in_T);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
 
     UNROLL_BY(1)
@@ -63,6 +62,7 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
         // A jump of S, a pure species boils: H jumps by as large a share, and `direct` has it
         const auto shut = in_T.high < in_T.low * (1.0 + 1e-9);
         const auto lever = open && shut && in_T.plain_low && in_T.plain_high && in_T.free_high > in_T.free_low;
+        auto refused = nowhere<R>(); // pairs that a third phase lowers, and that are not the lowest
         if (any_of(lever)) {
             const R share = (S - in_T.value_low) / (in_T.value_high - in_T.value_low);
             State<M, R> from = now;
@@ -71,12 +71,17 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
             given.energy = in_T.energy_low + share * (in_T.energy_high - in_T.energy_low);
             by_lever(m, z, within(share, 1.0), in_T.free_high, in_T.free_low, from);
             const auto done = direct_later<Fixed::H_p>(m, given, lever, from) && has_room(m, z, from);
+            const auto ended = take_two_phases(m, z, done, from, s, status);
             now.steps = from.steps;
-            open = open && !take_two_phases(m, z, done, from, s, status);
+            open = open && !ended;
+            refused = done && !ended;
         }
         const auto close = open && fabs(miss) < 1e-10 * cp && cp > 0.0 && kind < 1.5;
-        take_close(m, z, close, two, now, s, status);
-        open = go_on(open && !close, from_nothing, in_T, status);
+        if (any_of(close)) {
+            open = open && !take_close(m, z, close, two, now, s, status);
+            refused = refused || (open && close);
+        }
+        open = go_on(open, refused, from_nothing, in_T, status);
         warm = two && !from_nothing;
         if (everywhere(!open)) break;
 

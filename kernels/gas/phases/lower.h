@@ -128,50 +128,71 @@ POINT_FN void take_split(const MaskOf<R> mask, const TwoPhases<M, R> &from, TwoP
     }
 }
 
-// Takes the split of the phase of `trial` beside one of both of s, for the points of `ask`, where that is lower. plane:
+// Mole fractions of a trial, and how far they are from both phases of s
+template <class M, class R> struct Third {
+    R w[M::NS];
+    R to_x, to_y; // sums of |w - x| and |w - y|
+    MaskOf<R> is_vapour;
+};
+
+template <class M, class R>
+POINT_FN void third_phase(const M &, const Trial<M, R> &trial, const TwoPhases<M, R> &s, Third<M, R> &o) {
+    R sum = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        o.w[k] = exp(within(trial.ln_W[k], 300.0));
+        sum += o.w[k];
+    }
+
+    o.to_x = o.to_y = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        o.w[k] = o.w[k] / sum;
+        o.to_x += fabs(o.w[k] - s.x[k]);
+        o.to_y += fabs(o.w[k] - s.y[k]);
+    }
+}
+
+// A start of the split of the third phase beside x of s, or y, in equal amounts
+template <class M, class R>
+POINT_FN void start_with_third(const M &, const Third<M, R> &third, const MaskOf<R> beside_x, const TwoPhases<M, R> &s,
+                               TwoPhases<M, R> &start) {
+    start = s;
+    start.beta = start.rest = R(0.5);
+    FOR_SPECIES (k, M::NS) {
+        const R kept = select(beside_x, s.x[k], s.y[k]);
+        const R ln_K = log(at_least(kept, LEAST_AMOUNT)) - log(at_least(third.w[k], LEAST_AMOUNT));
+        start.ln_K[k] = select(third.is_vapour, -ln_K, ln_K);
+    }
+}
+
+// Takes the split of the third phase beside one of both of s, for the points of `ask`, where that is lower: beside the
+// phase that is less alike; where three phases are stable beside the other, too, and the lowest of the pairs. plane:
 // that of s.
 template <class M, class R>
 PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
-                            const Trial<M, R> &trial, const MaskOf<R> is_vapour, TwoPhases<M, R> &s) {
-    constexpr int NS = M::NS;
-    R w[NS], sum = R(0.0), to_x = R(0.0), to_y = R(0.0);
-    FOR_SPECIES (k, NS) {
-        w[k] = exp(within(trial.ln_W[k], 300.0));
-        sum += w[k];
-    }
-    FOR_SPECIES (k, NS) {
-        w[k] = w[k] / sum;
-        to_x += fabs(w[k] - s.x[k]);
-        to_y += fabs(w[k] - s.y[k]);
-    }
-
-    // Beside the phase that is less alike; where three phases are stable beside the other, too: the lowest of the pairs
+                            const Third<M, R> &third, TwoPhases<M, R> &s) {
     const TwoPhases<M, R> before = s;
+    const R lean = select(third.is_vapour, R(-LEAN), R(0.0));
     auto todo = ask;
-    R change = R(0.0);
+    R change = R(0.0); // of the Gibbs energy [RT a mole]
     UNROLL_BY(1)
     for (int attempt = 0; attempt < 2 && any_of(todo); ++attempt) {
-        const auto beside_x = attempt == 0 ? to_x > to_y : to_x <= to_y;
-        TwoPhases<M, R> other = before;
-        other.beta = other.rest = R(0.5);
-        FOR_SPECIES (k, NS) {
-            const R kept = select(beside_x, before.x[k], before.y[k]);
-            const R ln_K = log(at_least(kept, LEAST_AMOUNT)) - log(at_least(w[k], LEAST_AMOUNT));
-            other.ln_K[k] = select(is_vapour, -ln_K, ln_K);
-        }
-        const R lean = select(is_vapour, R(-LEAN), R(0.0));
+        const auto beside_x = attempt == 0 ? third.to_x > third.to_y : third.to_x <= third.to_y;
+        TwoPhases<M, R> other;
+        start_with_third(m, third, beside_x, before, other);
         auto lower = split(m, feed, todo, Effort{80, 1, 4}, lean, other) && other.beta > 0.0 && other.rest > 0.0;
         if (!any_of(lower)) continue;
 
+        // By how much the plane moves at the feed, and at the phase that was left
         const Feed<M, R> now = common_plane(m, feed, other);
-        R to_other = R(0.0), of_left = R(0.0);
-        FOR_SPECIES (k, NS) {
+        R at_feed = R(0.0), of_left = R(0.0);
+        FOR_SPECIES (k, M::NS) {
             const R moved = now.d[k] - plane.d[k];
-            to_other += feed.z[k] * moved;
+            at_feed += feed.z[k] * moved;
             of_left -= select(beside_x, before.y[k], before.x[k]) * moved;
         }
-        lower = lower && to_other < change - LOWER;
-        change = select(lower, to_other, change);
+
+        lower = lower && at_feed < change - LOWER;
+        change = select(lower, at_feed, change);
         take_split(lower, other, s);
         todo = todo && !(lower && of_left > -LOWER);
     }
@@ -196,7 +217,10 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
         const R lean = select(o.is_vapour, R(0.0), R(LEAN));
         const auto below = is_below(m, plane, todo, lean, feed, trial);
         if (any_of(below)) {
-            take_beside(m, feed, plane, below, trial, o.is_vapour, s);
+            Third<M, R> third;
+            third.is_vapour = o.is_vapour;
+            third_phase(m, trial, s, third);
+            take_beside(m, feed, plane, below, third, s);
             plane = common_plane(m, feed, s);
         }
         todo = find_next(m, todo, o);

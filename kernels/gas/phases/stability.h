@@ -344,95 +344,129 @@ POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<
     v.alone = v.alone && (trial.itself || !ended);
 }
 
+// The starts of a test of a feed: which of them it needs, and whose turn it is
+template <class M, class R> struct Starts {
+    R ln_K[M::NS], least;   // Wilson's; that of the heaviest species
+    R start;                // whose turn it is
+    MaskOf<R> is_liquid;    // the feed is denser than its critical point
+    MaskOf<R> is_dense;     // a liquid far from that
+    MaskOf<R> is_dense_dew; // a dense gas with no lighter phase beside it
+    MaskOf<R> may_condense; // a gas of which a species is near its own liquid
+    MaskOf<R> is_heavy;     // the liquid-like start is rich in the heaviest species already
+    Another<M, R> another;  // other species that may split off
+};
+
+// No vapour-like trial where the feed is a gas. A dense one is tried half-way to the liquid, too: trials that begin as
+// far away as Wilson's K says come back to it near critical points.
+template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, R> &feed, Starts<M, R> &o) {
+    R heaviest = R(-1e9), critical = R(0.0);
+    o.least = R(1e9);
+    FOR_SPECIES (k, M::NS) {
+        const auto lower = o.ln_K[k] < o.least && feed.z[k] > 1e-20;
+        o.least = select(lower, o.ln_K[k], o.least);
+        heaviest = select(lower, R(feed.ln_z[k] - o.ln_K[k]), heaviest);
+        critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]); // volume
+    }
+
+    o.is_liquid = feed.V < critical;
+    o.is_dense = feed.V < DENSE * critical;
+    find_another(m, feed, o.ln_K, o.least, o.is_dense, o.another);
+    const R nothing = select(!o.is_liquid && o.another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
+    o.is_heavy = !nowhere<R>();
+    FOR_SPECIES (k, M::NS) {
+        const auto is_little = feed.ln_z[k] - o.ln_K[k] < heaviest - nothing;
+        o.is_heavy = o.is_heavy && (o.ln_K[k] <= o.least || is_little);
+    }
+
+    const auto is_near_dew = feed.V > NEAR_DEW * critical, is_dense_gas = feed.V < DENSE_GAS * critical;
+    const auto is_real = feed.p * feed.V < REAL * feed.at.RT && feed.V < GAS * critical;
+    o.is_dense_dew = is_near_dew && is_dense_gas;
+    o.may_condense = o.another.heaviest > UNSATURATED && !o.is_dense && (is_dense_gas || is_real);
+    o.start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
+}
+
+// The trial of the start whose turn it is. The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K
+// of a gas far above its critical temperature is too small by an order of magnitude, hydrogen in hot water say.
+template <class M, class R>
+POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> begin, const Starts<M, R> &o,
+                          Descent<R> &way, Trial<M, R> &trial) {
+    const auto is_vapour = o.start < LIKE_VAPOUR + 0.5, is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
+    const R part = select(o.start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
+    begin_descent(begin, way, trial);
+    way.lean = select(is_vapour, R(0.0), R(LEAN));
+    FOR_SPECIES (k, M::NS) {
+        const auto is_other = o.ln_K[k] > o.least, is_another = fabs(o.another.turn - double(k)) < 0.5;
+        const auto is_rich = (is_heaviest && !is_other) || (!is_heaviest && is_another);
+        const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
+        const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
+        const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * o.ln_K[k]));
+        trial.ln_W[k] = select(begin, select(o.start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
+    }
+}
+
+// The next start of the points whose trial has ended: those that have one
+template <class M, class R>
+POINT_FN MaskOf<R> next_start(const M &m, const Feed<M, R> &feed, const MaskOf<R> ended, const Trial<M, R> &trial,
+                              const Verdict<M, R> &v, Starts<M, R> &o) {
+    o.start = select(ended, R(o.start + 1.0), o.start);
+    const auto is_half_way = o.start > HALF_WAY - 0.5 && o.start < HALF_WAY + 0.5;
+    const auto is_new = o.may_condense && !v.certain && (o.is_dense_dew || trial.itself);
+    o.start = select(ended && is_half_way && !is_new, R(o.start + 1.0), o.start);
+    const auto is_done = o.start > RICH_IN_HEAVIEST - 0.5 && o.start < RICH_IN_HEAVIEST + 0.5 && o.is_heavy;
+    o.start = select(ended && is_done, R(o.start + 1.0), o.start);
+
+    // The next species that may split off
+    auto &another = o.another;
+    const auto was_another = ended && o.start > RICH_IN_ANOTHER + 0.5 && !v.certain && another.some;
+    if (any_of(was_another)) {
+        Another<M, R> next = another;
+        find_next(m, feed, o.is_dense, nowhere<R>(), another.most, next);
+        another.most = select(was_another, next.most, another.most);
+        another.turn = select(was_another, next.turn, another.turn);
+        another.some = another.some && (!was_another || next.some);
+        o.start = select(was_another && another.some, R(double(RICH_IN_ANOTHER)), o.start);
+    }
+
+    const auto is_first = o.start < HALF_WAY - 0.5, is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
+    const auto is_another = o.start < RICH_IN_ANOTHER + 0.5 && another.some;
+    return ended && (is_first || (!v.certain && (is_heaviest || is_another)));
+}
+
+// One start after the other. Each point goes on to its next by itself, so that points that are worked on side by side
+// wait for the longest sum of trials, not for the longest of each.
 template <class M, class R>
 PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, Verdict<M, R> &v) {
     constexpr int NS = M::NS;
+    Starts<M, R> o;
+    wilson(m, feed, o.ln_K);
     v.unstable = v.certain = v.alone = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
     v.shadow = R(NO_SHADOW);
-    R ln_K[NS], least = R(1e9), heaviest = R(-1e9), critical = R(0.0);
-    wilson(m, feed, ln_K);
-    FOR_SPECIES (k, NS) {
-        const auto lower = ln_K[k] < least && feed.z[k] > 1e-20;
-        least = select(lower, ln_K[k], least);
-        heaviest = select(lower, R(feed.ln_z[k] - ln_K[k]), heaviest);
-        v.ln_W[0][k] = v.ln_W[1][k] = v.ln_W[2][k] = feed.ln_z[k];
-        critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]); // volume
-    }
-    const auto tested = ask && !is_hot(m, feed, ln_K);
+    FOR_SPECIES (k, NS) v.ln_W[0][k] = v.ln_W[1][k] = v.ln_W[2][k] = feed.ln_z[k];
+    const auto tested = ask && !is_hot(m, feed, o.ln_K);
     if (!any_of(tested)) return;
     v.alone = tested;
+    find_starts(m, feed, o);
 
-    // No vapour-like trial where the feed is a gas. A dense one is tried half-way to the liquid, too: trials that begin
-    // as far away as Wilson's K says come back to it near critical points. No trial that is rich in the heaviest
-    // species where the liquid-like trial is that already
-    const auto is_liquid = feed.V < critical;
-    Another<M, R> another;
-    const auto is_dense = feed.V < DENSE * critical;
-    find_another(m, feed, ln_K, least, is_dense, another);
-    const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
-    auto is_heavy = !nowhere<R>();
-    FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
-    const auto is_near_dew = feed.V > NEAR_DEW * critical, is_dense_gas = feed.V < DENSE_GAS * critical;
-    const auto is_real = feed.p * feed.V < REAL * feed.at.RT && feed.V < GAS * critical;
-    const auto may_condense = another.heaviest > UNSATURATED && !is_dense && (is_dense_gas || is_real);
-    R start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
-
-    // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
-    // temperature is too small by an order of magnitude, hydrogen in hot water say.
-    // One start after the other. Each point goes on to its next by itself, so that points that are worked on side by
-    // side wait for the longest sum of trials, not for the longest of each.
     Trial<M, R> trial;
     Descent<R> way;
     way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
     way.count = way.lean = way.hope = way.size = trial.tm = trial.off = R(0.0);
     way.most = STABILITY_STEPS;
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];
+
     auto begin = tested;
     UNROLL_BY(1)
     for (int step = 0; step < (TRIALS + NS) * STABILITY_STEPS; ++step) {
-        if (any_of(begin)) {
-            begin_descent(begin, way, trial);
-            way.lean = select(start < LIKE_VAPOUR + 0.5, R(0.0), R(LEAN));
-            FOR_SPECIES (k, NS) {
-                const auto is_other = ln_K[k] > least;
-                const auto is_another = fabs(another.turn - double(k)) < 0.5;
-                const auto is_rich =
-                    (start < RICH_IN_HEAVIEST + 0.5 && !is_other) || (start > RICH_IN_HEAVIEST + 0.5 && is_another);
-                const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
-                const R vapour = select(is_liquid, feed.d[k], R(feed.ln_z[k] + ln_K[k]));
-                const R part = select(start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
-                const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - part * ln_K[k]));
-                trial.ln_W[k] = select(begin, select(start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
-            }
-        }
+        if (any_of(begin)) begin_trial(m, feed, begin, o, way, trial);
         const auto before = way.open;
         step_of_trial(m, feed, Aim::DECIDE, way, trial);
 
         const auto ended = before && !way.open;
-        if (any_of(ended)) {
-            conclude_trial(ended, start, is_liquid, trial, v);
-            start = select(ended, R(start + 1.0), start);
-            const auto is_half_way = start > HALF_WAY - 0.5 && start < HALF_WAY + 0.5;
-            const auto is_new = may_condense && !v.certain && ((is_near_dew && is_dense_gas) || trial.itself);
-            start = select(ended && is_half_way && !is_new, R(start + 1.0), start);
-            const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
-            start = select(ended && is_done, R(start + 1.0), start);
-
-            // The next species that may split off
-            const auto was_another = ended && start > RICH_IN_ANOTHER + 0.5 && !v.certain && another.some;
-            if (any_of(was_another)) {
-                Another<M, R> next = another;
-                find_next(m, feed, is_dense, nowhere<R>(), another.most, next);
-                another.most = select(was_another, next.most, another.most);
-                another.turn = select(was_another, next.turn, another.turn);
-                another.some = another.some && (!was_another || next.some);
-                start = select(was_another && another.some, R(double(RICH_IN_ANOTHER)), start);
-            }
-            begin =
-                ended && (start < HALF_WAY - 0.5 || (!v.certain && (start < RICH_IN_HEAVIEST + 0.5 ||
-                                                                    (start < RICH_IN_ANOTHER + 0.5 && another.some))));
-            if (!any_of(way.open || begin)) break;
-        } else begin = ended;
+        begin = ended;
+        if (!any_of(ended)) continue;
+        conclude_trial(ended, o.start, o.is_liquid, trial, v);
+        begin = next_start(m, feed, ended, trial, v, o);
+        if (!any_of(way.open || begin)) break;
     }
 }

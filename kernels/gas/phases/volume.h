@@ -15,117 +15,236 @@ template <class M, class R> POINT_FN R most_pressure(const M &m, const R T, cons
     return at_most(R(at.RT / f.free * 1.0000001), EquationOf<M>::HIGHEST);
 }
 
-// The points that nothing else finds: T outside, unless it is held (U grows with T at constant V), p inside (V falls
-// with p at constant T), both of the stable equilibrium, by Newton's method in brackets. Two phases are handed to
-// `direct`. start: T and p to begin from; two phases that s has already, of which one is unstable, are none.
+// A search for T and p at a volume: T outside, unless it is held (U grows with T at constant V), p inside (V falls with
+// p at constant T), both of the stable equilibrium
+template <class M, class R> struct VolumeSearch {
+    R V;                     // that is sought
+    State<M, R> now;         // where the search is
+    Bracket<R> in_T, in_p;   // in_p: at the present T
+    R p_low, p_high;         // at the ends of in_T
+    MaskOf<R> open;          // points that go on
+    MaskOf<R> warm;          // whose next state may start from the two phases of the last
+    MaskOf<R> from_nothing;  // but does not
+    MaskOf<R> ends_in_three; // whose last T ended at a jump between states of which one has two phases
+};
+
+// What the state at T and p misses
+template <class R> struct Missed {
+    R V;              // ln(V/V_now)
+    R U, size;        // energy less that at T and V; over C_v T
+    R jump;           // share of the end of low p in V, where V jumps
+    MaskOf<R> at_V;   // V is right
+    MaskOf<R> shut;   // p is known, and V jumps there
+    MaskOf<R> across; // V is between those at the ends of in_p, and U by the lever rule
+    MaskOf<R> next_T; // nothing is left to be seen at this T
+    R T_low, T_high;  // where next_T: T is no lower, or no higher
+};
+
+constexpr double LEAST_P = 1e-3; // Pa
+
+// All of p at a T, for the points of `where`
+template <class M, class R>
+POINT_FN void open_pressures(const M &m, const R *z, const MaskOf<R> where, const R T, VolumeSearch<M, R> &o) {
+    open_bracket(where, R(LEAST_P), most_pressure(m, T, o.V, z), o.in_p);
+}
+
+template <class M, class R>
+POINT_FN void begin_search(const M &m, const R *z, const MaskOf<R> ask, const R V, const State<M, R> &start,
+                           VolumeSearch<M, R> &o) {
+    o.V = V;
+    o.now = start;
+    o.now.carried = false; // states on the way are not kept
+    o.now.T = select(start.T > T_LOWEST && start.T < T_HIGHEST, start.T, R(T_PLAIN));
+    o.open = ask && V > least_volume(m, o.now.T, z);
+    o.warm = o.from_nothing = o.ends_in_three = nowhere<R>();
+
+    o.p_low = o.p_high = R(1.0);
+    begin_bracket(o.in_T);
+    begin_bracket(o.in_p);
+    open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), o.in_T);
+    open_pressures(m, z, ask, o.now.T, o);
+    o.now.p = select(start.p > LEAST_P && start.p < o.in_p.high, start.p, sqrt(R(1e3) * o.in_p.high));
+}
+
+// What the state misses, and whether its T is done with. At a jump of V by the lever rule: two states at the same T and
+// p, each of one phase or of two, make one of two or of three.
+//
+// The sign of what U misses is known before V is right. The entropy of the lowest states is concave, so that those at
+// the ends of in_p, with 1/T and p/T less than those that are sought by b and q, have (U - U_k) b + (V - V_k) q <= 0.
+// Their mean with the weights of the lever rule is (U - U_jump) b <= share (1 - share) (V_low - V_high) (q_low -
+// q_high).
+template <Fixed FIXED, class M, class R>
+POINT_FN Missed<R> missed_at_volume(const M &m, const R *z, const R energy, const Heat<M, R> &heat,
+                                    VolumeSearch<M, R> &o) {
+    constexpr bool ENERGY = FIXED == Fixed::U_V;
+    constexpr double NEARLY = 0.01; // of what U misses: V is right enough for it
+    constexpr double PART = 0.1;    // of what U misses, over C_v T, that a bound of T may be off
+    Missed<R> miss;
+    const auto &in_p = o.in_p;
+    const R free = o.V - least_volume(m, o.now.T, z);
+    miss.V = log(o.V / o.now.V);
+    miss.at_V = o.open && fabs(miss.V) < 1e-10;
+    miss.shut = in_p.high < in_p.low * (1.0 + 1e-10);
+
+    miss.jump = (free - in_p.free_high) / (in_p.free_low - in_p.free_high);
+    const auto jumps = in_p.seen_low && in_p.seen_high;
+    const R U_jump = in_p.energy_high + miss.jump * (in_p.energy_low - in_p.energy_high);
+    const R U = energy - (heat.U + heat.U_V * (o.V - o.now.V)), heat_of_T = heat.C_v * o.now.T;
+
+    const R right_enough = NEARLY * at_most(R(fabs(U) / heat_of_T), 0.3);
+    const auto near_V = fabs(miss.V) < (ENERGY ? right_enough : R(-1.0));
+    const R lever = energy - U_jump;
+    const R work = miss.jump * (1.0 - miss.jump) * (in_p.free_low - in_p.free_high) * (in_p.high - in_p.low);
+    const R off = work / fabs(lever), T_low = o.now.T / (1.0 + off), T_high = o.now.T / (1.0 - off);
+    const R little = PART * (fabs(lever) / (ENERGY ? heat_of_T : R(1e300)));
+    const auto narrows =
+        select(lever > 0.0, T_low, o.in_T.high) > o.in_T.low && select(lever < 0.0, T_high, o.in_T.low) < o.in_T.high;
+    const auto early = jumps && off < little && off < 0.5 && narrows;
+
+    // Where V is larger than that of the least p, there is next to no vapour
+    miss.next_T = o.open && (miss.at_V || miss.shut || near_V || early);
+    miss.U = select(miss.at_V || near_V, U, select(jumps, lever, R(energy - heat.U)));
+    const auto too_hot = in_p.low >= EquationOf<M>::HIGHEST; // no pressure of the equation makes V as small
+    miss.U = select(too_hot, R(-1e300), miss.U);
+    miss.size = fabs(miss.U) / heat_of_T;
+    const auto by_bound = early && !miss.at_V && !near_V && !miss.shut;
+    miss.T_low = select(by_bound, T_low, o.now.T);
+    miss.T_high = select(by_bound, T_high, o.now.T);
+    miss.across = jumps && !miss.at_V && !near_V;
+    return miss;
+}
+
+// Two phases nearby, or a jump of V that the lever rule crosses, by `direct`. Ends the points that it finds. Those
+// whose two phases are refused: a third is below them, and they are not the lowest pair
+template <Fixed FIXED, class M, class R>
+POINT_FN MaskOf<R> try_direct(const M &m, const Given<M, R> &given, const MaskOf<R> two, const Missed<R> &miss,
+                              VolumeSearch<M, R> &o, State<M, R> &s, R &status) {
+    constexpr double NEARBY = 0.1; // of T: a start of `direct`
+    const auto &in_p = o.in_p;
+    auto lever = o.open && in_p.plain_low && in_p.plain_high && in_p.free_low > in_p.free_high;
+    lever = lever && (miss.shut || (miss.next_T && miss.across && miss.size < NEARBY));
+    auto nearby = o.open && two && fabs(miss.V) < 0.3;
+    if (FIXED == Fixed::U_V) nearby = nearby && (miss.at_V || miss.size < NEARBY);
+    if (!any_of(lever || nearby)) return nowhere<R>();
+
+    State<M, R> from = o.now, jump = o.now;
+    by_lever(m, given.z, within(miss.jump, 1.0), in_p.free_low, in_p.free_high, jump);
+    take(lever, jump, from);
+    from.V = o.V;
+    const auto done = direct_later<FIXED>(m, given, lever || nearby, from) && from.p > 0.0;
+    const auto ended = take_two_phases(m, given.z, done, from, s, status);
+    o.now.steps = from.steps;
+    o.open = o.open && !ended;
+    return done && !ended;
+}
+
+// Takes a state at which nothing is missed, and ends its points. Those whose two phases are refused
+template <Fixed FIXED, class M, class R>
+POINT_FN MaskOf<R> take_at_volume(const M &m, const R *z, const MaskOf<R> two, const R kind, const Missed<R> &miss,
+                                  VolumeSearch<M, R> &o, State<M, R> &s, R &status) {
+    auto close = o.open && miss.at_V && kind < 1.5;
+    if (FIXED == Fixed::U_V) close = close && miss.size < 1e-10;
+    if (!any_of(close)) return close;
+
+    o.now.V = select(close, o.V, o.now.V);
+    const auto ended = take_close(m, z, close, two, o.now, s, status);
+    o.open = o.open && !ended;
+    return close && !ended;
+}
+
+// Ends the points for which no T is left. States that start from one another keep to their own two phases where two
+// others have a lower Gibbs energy, and p and V then go by no curve: the points that begin again, each state from
+// nothing, where that left no T, was seen in `refused`, or takes too long.
+template <Fixed FIXED, class M, class R>
+POINT_FN MaskOf<R> begin_again(const MaskOf<R> refused, const bool late, const Missed<R> &miss, VolumeSearch<M, R> &o) {
+    auto spent = o.open && miss.next_T;
+    if (FIXED == Fixed::U_V) spent = spent && o.in_T.high < o.in_T.low * (1.0 + 1e-13);
+    auto again = o.open && !o.from_nothing && (spent || refused);
+    if (late) again = o.open && !o.from_nothing;
+    o.open = o.open && (again || !spent);
+    o.from_nothing = o.from_nothing || again;
+    open_bracket(again, R(T_LOWEST), R(T_HIGHEST), o.in_T);
+    return again;
+}
+
+// T and p of the next state: T by Newton's method or the chord, in its bracket; p by Newton's method in ln p, or along
+// constant V where T changes
+template <Fixed FIXED, class M, class R>
+POINT_FN void move_on(const M &m, const R *z, const MaskOf<R> again, const Heat<M, R> &heat, const Missed<R> &miss,
+                      const int count, VolumeSearch<M, R> &o) {
+    auto &now = o.now;
+    const auto &in_p = o.in_p;
+    const R of_jump = (in_p.energy_low - in_p.energy_high) / (in_p.free_low - in_p.free_high);
+    const R here_p = select(miss.across, sqrt(in_p.low * in_p.high), now.p),
+            U_V = select(miss.across, of_jump, heat.U_V);
+    const R p_V = heat.P_V * (R_UNIVERSAL * now.T);
+    auto has_ends = nowhere<R>();
+    R T = now.T;
+    if constexpr (FIXED == Fixed::U_V) {
+        const auto is_low = miss.next_T && miss.U > 0.0 && !again, is_high = miss.next_T && miss.U < 0.0 && !again;
+        narrow(is_low, is_high, select(is_low, miss.T_low, miss.T_high), miss.U, o.in_T);
+        o.p_low = select(is_low, here_p, o.p_low);
+        o.p_high = select(is_high, here_p, o.p_high);
+        has_ends = o.in_T.seen_low && o.in_T.seen_high;
+        const auto is_smooth = (fabs(miss.V) < 0.1 || !has_ends) && heat.C_v > 0.0;
+        const R newton = select(is_smooth, R(now.T + miss.U / heat.C_v), chord_of(o.in_T));
+        auto sound = newton > o.in_T.low && newton < o.in_T.high;
+        if (count % 8 == 7) sound = nowhere<R>(); // now and then a bisection, whatever Newton's method does
+        T = select(miss.next_T, select(sound, newton, sqrt(o.in_T.low * o.in_T.high)), now.T);
+    }
+
+    // p: between those at the ends of in_T, ln p over 1/T; along constant V from here; or at the same T
+    const R part = (1.0 / T - 1.0 / o.in_T.low) / (1.0 / o.in_T.high - 1.0 / o.in_T.low);
+    const R between = o.p_low * exp(within(R(part * log(o.p_high / o.p_low)), 60.0));
+    const R along_T = within(R((T - now.T) * (here_p + U_V) / (now.T * here_p)), 20.0);
+    const R along_p = within(R(miss.V * now.V * p_V / now.p), 20.0);
+    R p = select(miss.next_T, select(has_ends, between, R(here_p * exp(along_T))), R(now.p * exp(along_p)));
+    open_pressures(m, z, miss.next_T || again, T, o);
+    auto inside = p > in_p.low && p < in_p.high;
+    if (count % 6 == 5) inside = inside && fabs(miss.V) < 1e-3;
+
+    // An end that was not seen, where Newton's method leads beyond it
+    const auto above = p >= EquationOf<M>::HIGHEST && in_p.high >= EquationOf<M>::HIGHEST && !in_p.seen_high;
+    const auto below = p <= in_p.low && !in_p.seen_low && !miss.next_T;
+    const R end = select(above, in_p.high, in_p.low);
+    p = select(inside, p, select(above || below, end, sqrt(in_p.low * in_p.high)));
+    now.T = select(o.open, T, now.T);
+    now.p = select(o.open, p, now.p);
+}
+
+// The points that nothing else finds, by Newton's method in brackets. Two phases are handed to `direct`. start: T and p
+// to begin from; two phases that s has already, of which one is unstable, are none.
 template <Fixed FIXED, class M, class R>
 PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> ask, const State<M, R> &start,
                                     State<M, R> &s, R &status) {
-    constexpr bool ENERGY = FIXED == Fixed::U_V;
-    const R V = s.V;
-    State<M, R> now = start;
-    now.steps = s.steps;
-    now.carried = false; // states on the way are not kept
-    now.T = select(start.T > T_LOWEST && start.T < T_HIGHEST, start.T, R(T_PLAIN));
-    auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>(), ends_in_three = nowhere<R>();
-    auto cold = nowhere<R>(); // points at a given T whose states began from one another in vain
-
-    Bracket<R> in_T, in_p;
-    in_T.seen_low = in_T.seen_high = in_p.seen_low = in_p.seen_high = nowhere<R>();
-    in_T.plain_low = in_T.plain_high = in_p.plain_low = in_p.plain_high = nowhere<R>();
-    in_T.low = in_T.high = in_p.low = in_p.high = R(1.0);
-    open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
-    const auto most_p = [&](const R T) { return most_pressure(m, T, V, given.z); };
-    const R least_p = R(1e-3);
-    open_bracket(ask, least_p, most_p(now.T), in_p);
-    now.p = select(start.p > least_p && start.p < in_p.high, start.p, sqrt(R(1e3) * in_p.high));
+    VolumeSearch<M, R> o;
+    begin_search(m, given.z, ask, s.V, start, o);
+    o.now.steps = s.steps;
 
     UNROLL_BY(1)
     for (int count = 0; count < BRACKET_STEPS; ++count) {
         R kind;
         Heat<M, R> heat;
-        const auto two = flash_with_heat(m, given.z, open, warm && !cold, now, kind, heat);
-        warm = count < FROM_NOTHING ? two : nowhere<R>();
+        const auto two = flash_with_heat(m, given.z, o.open, o.warm && !o.from_nothing, o.now, kind, heat);
+        o.warm = two;
 
         // Volume: too small, then p is too high
-        const R miss_V = log(V / now.V), p_V = heat.P_V * (R_UNIVERSAL * now.T);
-        const R least = least_volume(m, now.T, given.z), free = V - least;
-        const End<R> end{now.p, now.V, R(now.V - least), heat.U, !two};
-        narrow_bracket(open && miss_V < 0.0, open && miss_V > 0.0, end, in_p);
-        const auto at_V = open && fabs(miss_V) < 1e-10, shut = in_p.high < in_p.low * (1.0 + 1e-10);
-        const R miss_U = given.energy - (heat.U + heat.U_V * (V - now.V));
+        const R least = least_volume(m, o.now.T, given.z);
+        const End<R> end{o.now.p, o.now.V, R(o.now.V - least), heat.U, !two};
+        narrow_bracket(o.open && o.now.V > o.V, o.open && o.now.V < o.V, end, o.in_p);
+        const auto miss = missed_at_volume<FIXED>(m, given.z, given.energy, heat, o);
 
-        // Two phases nearby, or a jump of V that the lever rule crosses: `direct`
-        const auto lever = open && shut && in_p.plain_low && in_p.plain_high && in_p.free_low > in_p.free_high;
-        auto nearby = two && fabs(miss_V) < 0.3;
-        if (ENERGY) nearby = nearby && (at_V || fabs(miss_U) < 0.1 * heat.C_v * now.T);
-        const R share = (free - in_p.free_high) / (in_p.free_low - in_p.free_high);
-        if (any_of(lever || nearby)) {
-            State<M, R> from = now, jump = now;
-            by_lever(m, given.z, within(share, 1.0), in_p.free_low, in_p.free_high, jump);
-            take(lever, jump, from);
-            from.V = V;
-            const auto done = direct_later<FIXED>(m, given, open && (lever || nearby), from) && from.p > 0.0;
-            now.steps = from.steps;
+        auto refused = try_direct<FIXED>(m, given, two, miss, o, s, status);
+        refused = refused || take_at_volume<FIXED>(m, given.z, two, kind, miss, o, s, status);
 
-            open = open && !take_two_phases(m, given.z, done, from, s, status);
-        }
-
-        // Energy at V: too small, then T is too low. At a jump of V by the lever rule: two states at the same T and p,
-        // each of one phase or of two, make one of two or of three. Where V is larger than that of the least p, there
-        // is next to no vapour.
-        const R U_jump = in_p.energy_high + share * (in_p.energy_low - in_p.energy_high);
-        const auto jumps = in_p.seen_low && in_p.seen_high, next_T = open && (at_V || shut);
-        const auto too_hot = in_p.low >= EquationOf<M>::HIGHEST; // no pressure of the equation makes V as small
-        R miss = select(at_V, miss_U, R(given.energy - select(jumps, U_jump, heat.U)));
-        miss = select(too_hot, R(-1e300), miss);
-        const R size = fabs(miss) / (heat.C_v * now.T);
-        auto close = next_T && at_V && kind < 1.5;
-        if (ENERGY) close = close && size < 1e-10;
-        if (any_of(close)) {
-            now.V = select(close, V, now.V);
-            take(close && !two, now, s);
-            status = select(close && !two, R(double(ONE_PHASE)), status);
-            take_two_phases(m, given.z, close && two, now, s, status);
-        }
-
-        // At a jump between states of which one has two phases there are three
-        const auto three = next_T && !at_V && jumps && !(in_p.plain_low && in_p.plain_high);
-        ends_in_three = (ends_in_three && !next_T) || three;
-        auto no_other = next_T;
-        if (ENERGY) no_other = no_other && in_T.high < in_T.low * (1.0 + 1e-13);
-        else {
-            const auto again = no_other && !close && !cold;
-            cold = cold || again;
-            no_other = no_other && !again;
-        }
-        open = open && !close && !no_other;
-        if (everywhere(!open)) break;
-
-        const auto moves_T = ENERGY ? next_T : nowhere<R>();
-        narrow(moves_T && miss > 0.0, moves_T && miss < 0.0, now.T, miss, in_T);
-        if (count == FROM_NOTHING) open_bracket(open, R(T_LOWEST), R(T_HIGHEST), in_T);
-        const R newton_T = select(at_V && heat.C_v > 0.0, R(now.T + miss_U / heat.C_v), chord_of(in_T));
-        auto sound = newton_T > in_T.low && newton_T < in_T.high;
-        if (count % 8 == 7) sound = nowhere<R>(); // now and then a bisection, whatever Newton's method does
-        const R T = select(moves_T, select(sound, newton_T, sqrt(in_T.low * in_T.high)), now.T);
-
-        // p of the next evaluation: by Newton's method in ln p, or along constant V where T changes
-        const R along_p = within(R(miss_V * now.V * p_V / now.p), 20.0);
-        const R along_T = within(R((T - now.T) * (now.p + heat.U_V) / (now.T * now.p)), 20.0);
-        auto begin = next_T;
-        if (count == FROM_NOTHING) begin = open;
-        open_bracket(begin, least_p, most_p(T), in_p);
-        R p = now.p * exp(select(next_T, along_T, along_p));
-        auto inside = p > in_p.low && p < in_p.high;
-        if (count % 6 == 5) inside = nowhere<R>();
-        const auto beyond = p >= EquationOf<M>::HIGHEST && in_p.high >= EquationOf<M>::HIGHEST && !in_p.seen_high;
-        p = select(inside, p, select(beyond, in_p.high, sqrt(in_p.low * in_p.high)));
-        now.T = select(open, T, now.T);
-        now.p = select(open, p, now.p);
+        const auto jumps = o.in_p.seen_low && o.in_p.seen_high && !(o.in_p.plain_low && o.in_p.plain_high);
+        o.ends_in_three = (o.ends_in_three && !miss.next_T) || (miss.shut && !miss.at_V && jumps);
+        const auto again = begin_again<FIXED>(refused, count == FROM_NOTHING, miss, o);
+        if (everywhere(!o.open)) break;
+        move_on<FIXED>(m, given.z, again, heat, miss, count, o);
     }
-    status = select(ask && is_lost(status) && ends_in_three, R(double(IN_THREE_PHASES)), status);
-    s.steps = now.steps;
+    status = select(ask && is_lost(status) && o.ends_in_three, R(double(IN_THREE_PHASES)), status);
+    s.steps = o.now.steps;
 }
 
 // A feed at T and V as one phase `whole`, whatever root of the equation V is, without its further slopes. p: its
