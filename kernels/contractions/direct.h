@@ -27,20 +27,26 @@ extern __shared__ double shared_memory[];
 static_assert(STAGES > 1, "a step is copied while another one is multiplied");
 static_assert(HOLDS == HOLDS_NOTHING || PARTS == 1, "a block that holds a factor has whole sums");
 
-constexpr int WARPS = WARPS_M * WARPS_N, THREADS = 32 * WARPS;
-constexpr int ROWS = 16 * TILES_M * WARPS_M, COLUMNS = 8 * TILES_N * WARPS_N;
-constexpr int SIZE = sizeof(scalar), APART = 16 / SIZE; // between lines: quarters of a warp then meet different banks
-constexpr int GROUP = 8;                                // tiles of rows that share a tile of columns in the cache
+constexpr int WARPS = WARPS_M * WARPS_N;
+constexpr int THREADS = 32 * WARPS;
+constexpr int ROWS = 16 * TILES_M * WARPS_M;
+constexpr int COLUMNS = 8 * TILES_N * WARPS_N;
+constexpr int SIZE = sizeof(scalar);
+constexpr int APART = 16 / SIZE; // between lines: quarters of a warp then meet different banks
+constexpr int GROUP = 8;         // tiles of rows that share a tile of columns in the cache
 
 template <bool ALONG, int LINES> constexpr int STAGE = ALONG ? LINES * DEPTH : DEPTH * (LINES + APART);
 constexpr int LEFT_STAGE = STAGE<LEFT_ALONG, ROWS>, RIGHT_STAGE = STAGE<RIGHT_ALONG, COLUMNS>;
 
-constexpr int FAST = OUT_ROWS ? ROWS : COLUMNS, SLOW = OUT_ROWS ? COLUMNS : ROWS, PITCH = FAST + APART;
+constexpr int FAST = OUT_ROWS ? ROWS : COLUMNS;
+constexpr int SLOW = OUT_ROWS ? COLUMNS : ROWS;
+constexpr int PITCH = FAST + APART;
 constexpr int TILE = SLOW * PITCH;
 
 // Shared memory: the copies, then the finished tile, which takes the place of the copies where a block has one tile.
 constexpr bool HOLDS_ANY = HOLDS != HOLDS_NOTHING;
-constexpr int HELD = HOLDS == HOLDS_LEFT ? LEFT_STAGE : RIGHT_STAGE, PASSING = LEFT_STAGE + RIGHT_STAGE - HELD;
+constexpr int HELD = HOLDS == HOLDS_LEFT ? LEFT_STAGE : RIGHT_STAGE;
+constexpr int PASSING = LEFT_STAGE + RIGHT_STAGE - HELD;
 constexpr int COPIES = HOLDS_ANY ? HELD + 2 * PASSING : STAGES * (LEFT_STAGE + RIGHT_STAGE);
 constexpr int FINISHED = HOLDS_ANY ? COPIES : 0;
 constexpr int NUMBERS = FINISHED + (!HOLDS_ANY && COPIES > TILE ? COPIES : TILE); // before the tables
@@ -84,8 +90,10 @@ template <int LEFT> POINT_FN void copied() {
 // Where number k of a line lies that runs along the sum: parts of a line change places, so that eight lanes of a warp
 // meet all banks. With an odd number of parts they do so anyway.
 POINT_FN int along(int line, int k) {
-    constexpr int LINE = DEPTH * SIZE, PART = 8 * SIZE; // bytes
-    constexpr int PARTS_OF_LINE = LINE / PART, LINES_OF_BANKS = LINE < 128 ? 128 / LINE : 1;
+    constexpr int LINE = DEPTH * SIZE;
+    constexpr int PART = 8 * SIZE; // bytes
+    constexpr int PARTS_OF_LINE = LINE / PART;
+    constexpr int LINES_OF_BANKS = LINE < 128 ? 128 / LINE : 1;
     constexpr int PLACES = PARTS_OF_LINE & -PARTS_OF_LINE; // a power of two
     const int turn = line / LINES_OF_BANKS % PLACES;
     return line * DEPTH + (k ^ turn * 8);
@@ -93,9 +101,11 @@ POINT_FN int along(int line, int k) {
 
 // The copies of a factor, of LINES rows or columns: what a thread copies at each step.
 template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
-    static constexpr int FASTEST = (ALONG ? DEPTH : LINES) / WIDE, ALL = LINES * DEPTH / WIDE;
+    static constexpr int FASTEST = (ALONG ? DEPTH : LINES) / WIDE;
+    static constexpr int ALL = LINES * DEPTH / WIDE;
     static constexpr int TURNS = (ALL + THREADS - 1) / THREADS;
-    static constexpr bool WHOLE = ALL % THREADS == 0, SAME = THREADS % FASTEST == 0;
+    static constexpr bool WHOLE = ALL % THREADS == 0;
+    static constexpr bool SAME = THREADS % FASTEST == 0;
     static constexpr int LINES_OF_THREAD = !ALONG && SAME ? 1 : TURNS;
     static constexpr bool KEPT = LINES_OF_THREAD <= 4; // where lines begin stays in registers
 
@@ -108,7 +118,8 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
     static POINT_FN int term_of(int v) { return ALONG ? v % FASTEST * WIDE : v / FASTEST; }
 
     POINT_FN void begin(const scalar *at, const int *lines) {
-        base = at, table = lines;
+        base = at;
+        table = lines;
         UNROLL
         for (int i = 0; KEPT && i < LINES_OF_THREAD; ++i) {
             const int v = threadIdx.x + i * THREADS;
@@ -127,7 +138,8 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
         }
         UNROLL
         for (int i = 0; i < TURNS; ++i) {
-            const int v = threadIdx.x + i * THREADS, along_sum = term[TERMS == 1 ? 0 : i];
+            const int v = threadIdx.x + i * THREADS;
+            const int along_sum = term[TERMS == 1 ? 0 : i];
             const int begin =
                 KEPT ? line[LINES_OF_THREAD == 1 || !KEPT ? 0 : i] : table[WHOLE || v < ALL ? line_of(v) : 0];
             from[i] = begin >= 0 && along_sum >= 0 ? begin + along_sum : OUTSIDE;
@@ -135,7 +147,9 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
 
         UNROLL
         for (int i = 0; i < TURNS; ++i) {
-            const int v = threadIdx.x + i * THREADS, k = term_of(v), l = line_of(v);
+            const int v = threadIdx.x + i * THREADS;
+            const int k = term_of(v);
+            const int l = line_of(v);
             if (!WHOLE && v >= ALL) break;
             const bool inside = from[i] >= 0;
             copy<WIDE>(stage + (ALONG ? along(l, k) : k * (LINES + APART) + l), base + (inside ? from[i] : 0), inside);
@@ -167,12 +181,17 @@ struct Digits {
 // than theirs have a weight each; the index is then below a limit.
 POINT_FN bool find(int number, long count, long digits, const Digits &d, int &from, int &to) {
     const bool within = number < int(count);
-    int left = within ? number : 0, first = 0, second = 0;
+    int left = within ? number : 0;
+    int first = 0;
+    int second = 0;
     from = to = 0;
     for (int i = 0; i < int(digits); ++i) {
-        const int e = int(d.extent[i]), over = quotient(left, d.reciprocal[i], d.shift[i]), x = left - over * e;
+        const int e = int(d.extent[i]);
+        const int over = quotient(left, d.reciprocal[i], d.shift[i]);
+        const int x = left - over * e;
         left = over;
-        from += x * int(d.factor_step[i]), to += x * int(d.out_step[i]);
+        from += x * int(d.factor_step[i]);
+        to += x * int(d.out_step[i]);
         if (d.ragged) first += x * int(d.weight[0][i]), second += x * int(d.weight[1][i]);
     }
     return within && first < int(d.limit[0]) && second < int(d.limit[1]);
@@ -186,28 +205,38 @@ struct Place {
 };
 
 POINT_FN Place place_of(const Arguments &a, int block) {
-    const int entry_tiles = int(a.row_tiles * a.column_tiles), columns = int(a.column_tiles);
+    const int entry_tiles = int(a.row_tiles * a.column_tiles);
+    const int columns = int(a.column_tiles);
     int other = block / entry_tiles;
     const int tile = block - other * entry_tiles;
 
     int row, column;
     if constexpr (HOLDS == HOLDS_LEFT) {
-        row = tile / columns, column = tile - row * columns;
+        row = tile / columns;
+        column = tile - row * columns;
     } else if constexpr (HOLDS == HOLDS_RIGHT) {
-        column = tile / int(a.row_tiles), row = tile - column * int(a.row_tiles);
+        column = tile / int(a.row_tiles);
+        row = tile - column * int(a.row_tiles);
     } else { // tiles of GROUP rows run over all columns before the next ones
-        const int group = tile / (GROUP * columns), inside = tile - group * GROUP * columns;
+        const int group = tile / (GROUP * columns);
+        const int inside = tile - group * GROUP * columns;
         const int rows = min(GROUP, int(a.row_tiles) - group * GROUP);
-        column = inside / rows, row = group * GROUP + inside - column * rows;
+        column = inside / rows;
+        row = group * GROUP + inside - column * rows;
     }
 
     long left = 0, right = 0, out = 0;
     for (int d = 0; d < int(a.others); ++d) {
-        const int over = other / int(a.other_extent[d]), x = other - over * int(a.other_extent[d]);
+        const int over = other / int(a.other_extent[d]);
+        const int x = other - over * int(a.other_extent[d]);
         other = over;
-        left += x * a.other_left[d], right += x * a.other_right[d], out += x * a.other_out[d];
+        left += x * a.other_left[d];
+        right += x * a.other_right[d];
+        out += x * a.other_out[d];
     }
-    left += other * a.step_left, right += other * a.step_right, out += other * a.step_out;
+    left += other * a.step_left;
+    right += other * a.step_right;
+    out += other * a.step_out;
     return {(const scalar *)a.at_left + left, (const scalar *)a.at_right + right, (scalar *)a.at_out + out, row * ROWS,
             column * COLUMNS};
 }
@@ -238,14 +267,16 @@ POINT_FN void fill(const Arguments &a, const Place &place, const Tables &t) {
             const Digits digits{a.row_extent, a.row_reciprocal, a.row_shift, a.row_left,
                                 a.row_out,    a.row_weight,     a.row_limit, ROWS_RAGGED};
             const bool inside = find(place.row + line, a.rows, a.row_digits, digits, from, to);
-            t.row_from[line] = inside ? from : OUTSIDE, t.row_to[spot] = inside ? to : OUTSIDE;
+            t.row_from[line] = inside ? from : OUTSIDE;
+            t.row_to[spot] = inside ? to : OUTSIDE;
             t.row_spot[line] = spot * (OUT_ROWS ? 1 : PITCH);
         } else {
             const int c = line - ROWS;
             const Digits digits{a.column_extent, a.column_reciprocal, a.column_shift, a.column_right,
                                 a.column_out,    a.column_weight,     a.column_limit, COLUMNS_RAGGED};
             const bool inside = find(place.column + c, a.columns, a.column_digits, digits, from, to);
-            t.column_from[c] = inside ? from : OUTSIDE, t.column_to[spot] = inside ? to : OUTSIDE;
+            t.column_from[c] = inside ? from : OUTSIDE;
+            t.column_to[spot] = inside ? to : OUTSIDE;
             t.column_spot[c] = spot * (OUT_ROWS ? PITCH : 1);
         }
     }
@@ -271,17 +302,20 @@ struct Fragments {
     scalar left[TILES_M][2][2], right[TILES_N][2];
 
     POINT_FN void take(const scalar *rows, const scalar *columns, int first_row, int first_column, int k0, int lane) {
-        const int r = lane >> 2, k = k0 + 2 * (lane & 3);
+        const int r = lane >> 2;
+        const int k = k0 + 2 * (lane & 3);
         UNROLL
         for (int t = 0; t < TILES_M; ++t) {
             UNROLL
             for (int i = 0; i < 2; ++i) {
                 if constexpr (LEFT_ALONG) {
                     const Both both = *(const Both *)(rows + along(first_row + 16 * t + r + 8 * i, k));
-                    left[t][0][i] = both.x, left[t][1][i] = both.y;
+                    left[t][0][i] = both.x;
+                    left[t][1][i] = both.y;
                 } else {
                     const Both both = *(const Both *)(rows + (k + i) * (ROWS + APART) + first_row + 16 * t + 2 * r);
-                    left[t][i][0] = both.x, left[t][i][1] = both.y;
+                    left[t][i][0] = both.x;
+                    left[t][i][1] = both.y;
                 }
             }
         }
@@ -290,7 +324,8 @@ struct Fragments {
             UNROLL
             for (int t = 0; t < TILES_N; ++t) {
                 const Both both = *(const Both *)(columns + along(first_column + 8 * t + r, k));
-                right[t][0] = both.x, right[t][1] = both.y;
+                right[t][0] = both.x;
+                right[t][1] = both.y;
             }
         } else {
             UNROLL
@@ -299,7 +334,8 @@ struct Fragments {
                 UNROLL
                 for (int t = 0; t < TILES_N / 2 * 2; t += 2) {
                     const Both both = *(const Both *)(line + 8 * t + 2 * r);
-                    right[t][i] = both.x, right[t + 1][i] = both.y;
+                    right[t][i] = both.x;
+                    right[t + 1][i] = both.y;
                 }
                 if (TILES_N % 2) right[TILES_N - 1][i] = line[8 * (TILES_N - 1) + r];
             }
@@ -340,7 +376,8 @@ POINT_FN void put(const Tables &t, scalar *out, int fast, int slow, Near<OUT_WID
 POINT_FN void leave(const Tables &t, scalar *out, const scalar *tile) {
     constexpr int LINE = FAST / OUT_WIDE;
     if constexpr (THREADS % LINE == 0 && SLOW % (THREADS / LINE) == 0) { // a thread has the same place in all its lines
-        const int fast = threadIdx.x % LINE * OUT_WIDE, first = threadIdx.x / LINE;
+        const int fast = threadIdx.x % LINE * OUT_WIDE;
+        const int first = threadIdx.x / LINE;
         const int to_fast = (OUT_ROWS ? t.row_to : t.column_to)[fast];
         const int *const slow_to = (OUT_ROWS ? t.column_to : t.row_to) + first;
         const scalar *const from = tile + first * PITCH + fast;
@@ -351,7 +388,8 @@ POINT_FN void leave(const Tables &t, scalar *out, const scalar *tile) {
         return;
     }
     for (int v = threadIdx.x; v < SLOW * LINE; v += THREADS) {
-        const int fast = v % LINE * OUT_WIDE, slow = v / LINE;
+        const int fast = v % LINE * OUT_WIDE;
+        const int slow = v / LINE;
         put(t, out, fast, slow, *(const Near<OUT_WIDE> *)(tile + slow * PITCH + fast));
     }
 }
@@ -410,8 +448,10 @@ struct Sums {
 // A block for a tile, or for a part of its sum.
 POINT_FN void one_tile(const Arguments &a) {
     scalar *const numbers = (scalar *)shared_memory;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const int first_row = warp / WARPS_N * 16 * TILES_M, first_column = warp % WARPS_N * 8 * TILES_N;
+    const int lane = threadIdx.x & 31;
+    const int warp = threadIdx.x >> 5;
+    const int first_row = warp / WARPS_N * 16 * TILES_M;
+    const int first_column = warp % WARPS_N * 8 * TILES_N;
 
     const Place place = place_of(a, int(blockIdx.x));
     const Tables t = tables();
@@ -419,7 +459,8 @@ POINT_FN void one_tile(const Arguments &a) {
     __syncthreads();
 
     // The terms of this part of the sum, DEPTH at a time.
-    const int steps = int(a.steps), first = PARTS > 1 ? int(long(steps) * blockIdx.y / PARTS) : 0;
+    const int steps = int(a.steps);
+    const int first = PARTS > 1 ? int(long(steps) * blockIdx.y / PARTS) : 0;
     const int turns = (PARTS > 1 ? int(long(steps) * (blockIdx.y + 1) / PARTS) : steps) - first;
     const int *const terms = (const int *)a.at_terms + 2L * DEPTH * first;
     LeftCopies left;
@@ -461,8 +502,10 @@ POINT_FN void one_tile(const Arguments &a) {
 // A block for its share of all tiles. The factor that it holds is copied again where a tile has other numbers of it.
 POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
     scalar *const held = (scalar *)shared_memory, *const passing = held + HELD, *const finished = held + FINISHED;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const int first_row = warp / WARPS_N * 16 * TILES_M, first_column = warp % WARPS_N * 8 * TILES_N;
+    const int lane = threadIdx.x & 31;
+    const int warp = threadIdx.x >> 5;
+    const int first_row = warp / WARPS_N * 16 * TILES_M;
+    const int first_column = warp % WARPS_N * 8 * TILES_N;
     constexpr bool LEFT_HELD = HOLDS == HOLDS_LEFT;
 
     const int *const terms = (const int *)a.at_terms;
@@ -490,7 +533,8 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
     };
 
     // The first tile of the share.
-    const int first = int(tiles * blockIdx.x / gridDim.x), behind = int(tiles * (blockIdx.x + 1) / gridDim.x);
+    const int first = int(tiles * blockIdx.x / gridDim.x);
+    const int behind = int(tiles * (blockIdx.x + 1) / gridDim.x);
     Place place = place_of(a, first);
     fill(a, place, tables());
     __syncthreads();
@@ -535,7 +579,8 @@ KERNEL(contraction, Arguments, THREADS, BLOCKS) {
 
 #if PARTS > 1
 // Of many parts, ADDERS groups of ADDER threads add up every ADDERS-th part each; then their sums are added up.
-constexpr int ADDERS = PARTS > 16 ? WARPS : 1, ADDER = THREADS / ADDERS;
+constexpr int ADDERS = PARTS > 16 ? WARPS : 1;
+constexpr int ADDER = THREADS / ADDERS;
 constexpr int SLICES = (ROWS * COLUMNS / OUT_WIDE + ADDER - 1) / ADDER; // blocks of a tile
 
 // The parts of each number, in their order.
@@ -545,7 +590,8 @@ KERNEL(contraction_sum, Arguments, THREADS, BLOCKS) {
     (void)items;
     fill(a, place, t);
 
-    const int adder = threadIdx.x / ADDER, v = blockIdx.x % SLICES * ADDER + threadIdx.x % ADDER;
+    const int adder = threadIdx.x / ADDER;
+    const int v = blockIdx.x % SLICES * ADDER + threadIdx.x % ADDER;
     const bool within = v < ROWS * COLUMNS / OUT_WIDE;
     const long next = gridDim.x / SLICES * (long)(ROWS * COLUMNS);
     const scalar *const parts = (const scalar *)a.at_parts + blockIdx.x / SLICES * (long)(ROWS * COLUMNS);

@@ -5,10 +5,13 @@
 #include "contractions/transpose_packs.h"
 
 // A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
-constexpr int PACKS = 3, COLUMNS = PACK_BYTES == 64 ? 8 : 4;
+constexpr int PACKS = 3;
+constexpr int COLUMNS = PACK_BYTES == 64 ? 8 : 4;
 
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
-constexpr int SIZE = sizeof(SCALAR), LANES = PACK_BYTES / SIZE, PANEL = PACKS * LANES;
+constexpr int SIZE = sizeof(SCALAR);
+constexpr int LANES = PACK_BYTES / SIZE;
+constexpr int PANEL = PACKS * LANES;
 constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
 constexpr int MOST_WIDE = 128;            // lines of a band
 
@@ -120,7 +123,8 @@ template <int WIDTH> struct Packing {
     long lines, terms;
 
     // Lines that are packed together, at most and at least.
-    static constexpr int PIECE = LANES < WIDTH ? LANES : WIDTH, LEAST = LEAST_PIECE;
+    static constexpr int PIECE = LANES < WIDTH ? LANES : WIDTH;
+    static constexpr int LEAST = LEAST_PIECE;
 
     POINT_FN SCALAR *at(long l, long k) const { return panels + l / WIDTH * (WIDTH * terms) + k * WIDTH + l % WIDTH; }
 

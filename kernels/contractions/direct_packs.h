@@ -59,7 +59,9 @@ POINT_FN Turn turn_of(const Arguments &a, long turn) {
     for (long d = a.loops - 1; d >= 0; --d) {
         const long x = turn % a.extent[d];
         turn /= a.extent[d];
-        out += x * a.out_step[d], left += x * a.left_step[d], right += x * a.right_step[d];
+        out += x * a.out_step[d];
+        left += x * a.left_step[d];
+        right += x * a.right_step[d];
     }
     return {(const SCALAR *)a.left + left, (const SCALAR *)a.right + right, (SCALAR *)a.out + out};
 }
@@ -186,27 +188,32 @@ struct Met {
 POINT_FN Met whole_panels(const Arguments &a, const Block &b, NextColumns &next_columns, Ahead &next_rows) {
 #if PACK_BYTES == 64
     const Part &part = b.part;
-    const bool plain = !part.first_term && a.store == PLAIN, past = !part.first_term && a.store == PAST;
+    const bool plain = !part.first_term && a.store == PLAIN;
+    const bool past = !part.first_term && a.store == PAST;
     const bool added = part.first_term && a.store <= PAST;
     const bool aligned = !((a.places | long((unsigned long)b.at.out / SIZE)) & (a.piece - 1));
     if (b.rows < PANEL || part.columns < COLUMNS || part.lie == IN_PLACE && !a.even) return {0, 0};
 
     WholePanels panels;
-    panels.left = b.at.left, panels.right = b.at.right, panels.out = b.at.out;
+    panels.left = b.at.left;
+    panels.right = b.at.right;
+    panels.out = b.at.out;
     panels.row_left = (const long *)a.row_left + b.first;
     panels.row_out = (const long *)a.row_out + b.first;
     panels.column_right = (const long *)a.column_right + part.first_column;
     panels.column_out = (const long *)a.column_out + part.first_column;
     panels.term_left = (const long *)a.term_left + part.first_term;
     panels.term_right = (const long *)a.term_right + part.first_term;
-    panels.rows = b.rows / PANEL * PANEL, panels.columns = part.columns / COLUMNS * COLUMNS;
+    panels.rows = b.rows / PANEL * PANEL;
+    panels.columns = part.columns / COLUMNS * COLUMNS;
     panels.terms = part.terms;
     panels.pass = a.pass == SHORT_PASS && part.lie == PACKED ? PANEL : a.pass;
     if (panels.rows == PANEL) panels.pass = PANEL;
     panels.lying = b.lying;
     panels.packs = part.lie == IN_PLACE || part.columns > FEW_COLUMNS;
     panels.lie = part.lie;
-    panels.packed_rows = b.room.rows, panels.packed_columns = b.room.columns;
+    panels.packed_rows = b.room.rows;
+    panels.packed_columns = b.room.columns;
 
     if (past && aligned && a.piece == LANES) panels.meet<LANES, PAST>(next_columns, next_rows);
     else if (past && aligned && a.piece == HALF) panels.meet<HALF, PAST>(next_columns, next_rows);

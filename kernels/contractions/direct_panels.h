@@ -35,11 +35,13 @@ struct Ahead {
 
     // Other lines, at the same pace.
     POINT_FN void aim(const long *other, long count) {
-        line = other, end = other + count;
+        line = other;
+        end = other + count;
         go_to(count ? 0 : terms);
     }
     POINT_FN void go_to(long other) {
-        k = other, next = line;
+        k = other;
+        next = line;
         asking = k < terms ? of_panel : 0;
         if (asking) first = from + term[k];
     }
@@ -85,7 +87,8 @@ struct Expected {
 
     // Other rows and columns.
     POINT_FN void aim(const long *rows, const long *columns) {
-        row = rows, column = columns;
+        row = rows;
+        column = columns;
         if (PACK_BYTES == 64 || !column) return;
         for (int c = 0; c < COLUMNS; ++c) {
             UNROLL

@@ -110,7 +110,9 @@ template <int N, class V, int... I> POINT_FN V first_lanes(V x, Numbers<I...>) {
     for (int c = 0; c < s.columns; ++c)
 template <int R, int C, int N, int BACK = 0> struct Tile { // BACK: the last column begins so many numbers earlier
     typedef Pack<N> V;
-    static constexpr int rows = R, columns = C, lanes = N;
+    static constexpr int rows = R;
+    static constexpr int columns = C;
+    static constexpr int lanes = N;
     static constexpr int back(int c) { return c == C - 1 ? BACK : 0; }
     V at[R][C];
 };
@@ -134,7 +136,8 @@ template <class T, bool FRESH, int N, class S> POINT_FN void one_turn(S &s, cons
 template <class T, bool FRESH, int D, class S> POINT_FN void all_turns(S &s, const scalar *const (&at)[T::FACTORS]) {
     if constexpr (D == T::SUMS) one_turn<T, FRESH, S::lanes>(s, at);
     else if constexpr (D == 0 && T::FOLD) {
-        constexpr int whole = T::extent[0] / W, part = T::extent[0] % W;
+        constexpr int whole = T::extent[0] / W;
+        constexpr int part = T::extent[0] % W;
         static_assert(T::SUMS == 1, "a sum of several loops is not folded");
         const scalar *next[T::FACTORS];
         for (int k = 0; k < whole; ++k) {
@@ -193,7 +196,8 @@ template <int FIRST = 0, class Sums> POINT_FN void leave_folded(scalar *to, cons
 
 // N lanes of a row that the output has in pieces of S::BREAK numbers, from number `at` of the row on.
 template <class S, int N, class V> POINT_FN void leave_broken(scalar *row, int at, V x) {
-    const int piece = at / S::BREAK, first = S::BREAK - at % S::BREAK;
+    const int piece = at / S::BREAK;
+    const int first = S::BREAK - at % S::BREAK;
     scalar *const to = row + piece * S::jump + at % S::BREAK;
     if (first >= N) leave<N>(to, x);
     else {
@@ -231,7 +235,8 @@ template <int R, class V> POINT_FN void leave_turned(scalar *to, long step, cons
         if constexpr (R > W) leave_turned<R - W>(to + W, step, x + W);
     } else if constexpr (R >= 2) {
         constexpr int L = lanes_of<V>;
-        V low = x[0], high = x[1];
+        V low = x[0];
+        V high = x[1];
         exchange<1>(low, high, typename Count<L>::type());
         UNROLL
         for (int i = 0; i < L; i += 2) {
@@ -248,7 +253,8 @@ template <int R, class V> POINT_FN void leave_turned(scalar *to, long step, cons
 // Into the output, at the tile's place.
 template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, scalar *out) {
     typedef typename Sums::V V;
-    constexpr int R = Sums::rows, C = Sums::columns;
+    constexpr int R = Sums::rows;
+    constexpr int C = Sums::columns;
     if constexpr (S::BREAK > 0) {
         EACH_SUM(s) leave_broken<S, Sums::lanes>(out + (r0 + r) * S::row, c0 + c * W - Sums::back(c), s.at[r][c]);
         return;
@@ -275,7 +281,8 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
                 to = S::ADD ? to + sums[r * C + c] : sums[r * C + c];
             }
     } else {
-        constexpr int STEP = S::MODE == ALONG ? W : 1, N = Sums::lanes;
+        constexpr int STEP = S::MODE == ALONG ? W : 1;
+        constexpr int N = Sums::lanes;
         EACH_SUM(s) {
             scalar *const to = out + r * S::row + (c * STEP - Sums::back(c)) * S::column;
             V x = s.at[r][c];
@@ -293,14 +300,16 @@ struct Extents {
 // one, but a tile of fewer than 8 has to wait for its results; a load takes half a one. Its rows are a multiple of
 // `whole`, or all.
 constexpr Extents best_tile(int rows, int columns, int whole) {
-    constexpr int HELD = VECTOR_BYTES == 64 ? 24 : 12, MOST = VECTOR_BYTES == 64 ? 12 : 6; // of 32 or 16 registers
+    constexpr int HELD = VECTOR_BYTES == 64 ? 24 : 12;
+    constexpr int MOST = VECTOR_BYTES == 64 ? 12 : 6; // of 32 or 16 registers
     Extents best = {1, 1};
     double least = 1e30;
     for (int r = 1; r <= MOST && r <= rows; ++r)
         for (int c = r % whole && r < rows ? 9 : 1; c <= 8 && c <= columns && r * c <= HELD; ++c) {
             double sum = 0;
             for (int edge = 0; edge < 4; ++edge) { // the tiles within, and those of what is left over on the two sides
-                const int h = edge & 1 ? rows % r : r, w = edge & 2 ? columns % c : c;
+                const int h = edge & 1 ? rows % r : r;
+                const int w = edge & 2 ? columns % c : c;
                 const int many = (edge & 1 ? h > 0 : rows / r) * (edge & 2 ? w > 0 : columns / c);
                 sum += many * ((h * w > 8 ? h * w : 8) + 0.5 * (h + w));
             }
@@ -319,9 +328,12 @@ template <int R, int C, int N, int BACK = 0, class Work> POINT_FN void tile_at(c
 // Columns of a statement: packs of them, or single ones. OVER: the last pack begins so many numbers earlier, in the one
 // before it, whose sums it makes once more: short rows are done by full tiles.
 template <class S> struct Columns {
-    static constexpr bool packs = S::MODE == ALONG, over = packs && S::MAY_OVERLAP && S::COLUMNS > W;
-    static constexpr int left = packs ? S::COLUMNS % W : 0, OVER = over && left ? W - left : 0;
-    static constexpr int all = (packs ? S::COLUMNS / W : S::COLUMNS) + (OVER > 0), rest = OVER ? 0 : left;
+    static constexpr bool packs = S::MODE == ALONG;
+    static constexpr bool over = packs && S::MAY_OVERLAP && S::COLUMNS > W;
+    static constexpr int left = packs ? S::COLUMNS % W : 0;
+    static constexpr int OVER = over && left ? W - left : 0;
+    static constexpr int all = (packs ? S::COLUMNS / W : S::COLUMNS) + (OVER > 0);
+    static constexpr int rest = OVER ? 0 : left;
     static constexpr int step = packs ? W : 1;
 };
 template <class S, int R, int C, class Work> POINT_FN void row_of_tiles(const Work &work, int r) {
@@ -333,7 +345,8 @@ template <class S, int R, int C, class Work> POINT_FN void row_of_tiles(const Wo
     if constexpr (!whole) tile_at<R, Q::all % C, W, Q::OVER>(work, r, Q::all / C * C * Q::step);
 }
 template <class S> constexpr int number_of_tiles() {
-    constexpr int all = Columns<S>::all, rest = Columns<S>::rest;
+    constexpr int all = Columns<S>::all;
+    constexpr int rest = Columns<S>::rest;
     int sum = 0;
     if (all > 0) {
         constexpr Extents t = tile_of<S>(S::ROWS, all);
@@ -343,7 +356,8 @@ template <class S> constexpr int number_of_tiles() {
     return sum;
 }
 template <class S, class Work> POINT_FN void tiles(const Work &work) {
-    constexpr int all = Columns<S>::all, rest = Columns<S>::rest;
+    constexpr int all = Columns<S>::all;
+    constexpr int rest = Columns<S>::rest;
     if constexpr (all > 0) {
         constexpr Extents t = tile_of<S>(S::ROWS, all);
         for (int r = 0; r + t.rows <= S::ROWS; r += t.rows) row_of_tiles<S, t.rows, t.columns>(work, r);
@@ -381,7 +395,8 @@ template <int Q, int P> static void turn_in(const scalar *from, long ld, long st
 // to[r * row + c] = from[r + c * lane]
 template <int ROWS, int COLUMNS> static void turn(const scalar *from, long lane, scalar *to, long row) {
     typedef Pack<W> V;
-    constexpr int R = ROWS / W * W, C = COLUMNS / W * W;
+    constexpr int R = ROWS / W * W;
+    constexpr int C = COLUMNS / W * W;
     for (int c = 0; c < C; c += W)
         for (int r = 0; r < R; r += W) {
             V x[W];
@@ -444,7 +459,9 @@ template <int COUNT> POINT_FN void pages(const scalar *to) {
 // Arrays of so many numbers that the next entry will read, asked for in PARTS, those of an array one after
 // the other: all at once would fill the queue to memory, behind which this entry's loads wait.
 template <int PARTS, int... COUNT> struct Ahead {
-    static constexpr int LINE = 64 / int(sizeof(scalar)), count[] = {COUNT...}, MANY = sizeof...(COUNT);
+    static constexpr int LINE = 64 / int(sizeof(scalar));
+    static constexpr int count[] = {COUNT...};
+    static constexpr int MANY = sizeof...(COUNT);
     const scalar *at[MANY];
     int done[MANY] = {};
     POINT_FN void ask() {

@@ -37,7 +37,9 @@ POINT_FN void find(const Arguments &a, long tile, Tile &t) {
     t.left[0] = t.left[1] = 1 << 30;
     unsigned rest = unsigned(tile);
     for (int d = int(a.loops) - 1; d >= 0; --d) {
-        const unsigned extent = unsigned(a.extent[d]), before = rest / extent, turn = rest - before * extent;
+        const unsigned extent = unsigned(a.extent[d]);
+        const unsigned before = rest / extent;
+        const unsigned turn = rest - before * extent;
         rest = before;
         t.from += turn * a.from_step[d];
         t.to += turn * a.to_step[d];
@@ -54,7 +56,8 @@ template <class T, bool SCALED, bool RAGGED> POINT_FN void over_tiles(const Argu
     const int *const tables = (const int *)a.tables;
     const T *const source = (const T *)a.source;
     T *const target = (T *)a.target;
-    const int volume = int(a.volume), threads = blockDim.x;
+    const int volume = int(a.volume);
+    const int threads = blockDim.x;
 
     int from[EACH], to[EACH], at[EACH];
     UNROLL

@@ -23,11 +23,13 @@ POINT_FN void ask(const scalar *from) {
 // A lane's two neighbouring numbers of a row, in one load.
 POINT_FN void pair(const double *from, double &first, double &second) {
     const double2 both = *(const double2 *)from;
-    first = both.x, second = both.y;
+    first = both.x;
+    second = both.y;
 }
 template <class T> POINT_FN void pair(const float *from, T &first, T &second) {
     const float2 both = *(const float2 *)from;
-    first = both.x, second = both.y;
+    first = both.x;
+    second = both.y;
 }
 
 // A line of N numbers, a step apart: into registers, and out of them; V numbers that lie side by side at once.

@@ -16,7 +16,9 @@
 typedef Pack<W> V;
 enum Kind { STAYS, LIES };
 constexpr int OUT = FACTORS; // the output's place among the arrays
-constexpr int LINE = 64 / sizeof(scalar), UNITS = 4, MOST_HELD = 8;
+constexpr int LINE = 64 / sizeof(scalar);
+constexpr int UNITS = 4;
+constexpr int MOST_HELD = 8;
 
 // How a factor lies along a run, whose turns have P numbers
 template <int P, bool APART> struct Lie {
@@ -276,7 +278,8 @@ static void add_runs(const Arguments &a, const Place &first, const bool fresh) {
 // Turns from r on of the loop `row`, RUNS together as long as there are so many
 template <int ALONG, int P, bool APART, int RUNS>
 static void add_turns(const Arguments &a, const Place &at, const bool fresh, long r) {
-    const int inner = a.row + 1, run = a.loops - 1;
+    const int inner = a.row + 1;
+    const int run = a.loops - 1;
     for (; r + RUNS <= a.extent[a.row]; r += RUNS) {
         const Place here = at.moved(a, a.row, r);
         const bool is_fresh = fresh && r == 0;

@@ -36,7 +36,9 @@ POINT_FN void line(const scalar *m, const scalar *from, long ahead, scalar *to, 
 // The lower half of the last two of Q x N x N numbers, in both halves. me, of `all` threads.
 template <int Q, int N> POINT_FN void mirror(const scalar *from, scalar *to, int me, int all) {
     for (int x = me; x < Q * N * N; x += all) {
-        const int q = x / (N * N), i = x / N % N, j = x % N;
+        const int q = x / (N * N);
+        const int i = x / N % N;
+        const int j = x % N;
         to[x] = from[q * N * N + (i > j ? i * N + j : j * N + i)];
     }
 }
@@ -59,7 +61,8 @@ template <int LANES, int WARPS> struct Member {
     int number; // of the block's numbers
 
     POINT_FN Member() {
-        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        const int warp = threadIdx.x / 32;
+        const int lane = threadIdx.x % 32;
         rank = warp % WARPS * LANES + lane % LANES;
         number = (warp / WARPS * 32 + lane) / LANES;
     }

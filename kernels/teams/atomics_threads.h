@@ -80,7 +80,8 @@ template <class OPERATION, class T> POINT_FN T joined_of_lanes(unsigned mask, T 
     }
 
     // In each round every other lane takes the x of the next one.
-    const unsigned lane = threadIdx.x & 31, behind = ~1u << lane;
+    const unsigned lane = threadIdx.x & 31;
+    const unsigned behind = ~1u << lane;
     unsigned number = __popc(mask & ((1u << lane) - 1)); // of this lane, among those that are left
     for (unsigned left = mask; left & (left - 1);) {
         const int next = __ffs(left & behind) - 1; // -1: this is the last
@@ -128,7 +129,8 @@ struct Token {
         const long words = (size + 31) / 32;
         for (long w = place_of_warp() % words;; w = (w + 1) % words) {
             const long left = size - 32 * w;
-            const unsigned valid = left < 32 ? (1u << left) - 1 : 0xffffffffu, mine = 1u << (threadIdx.x & 31);
+            const unsigned valid = left < 32 ? (1u << left) - 1 : 0xffffffffu;
+            const unsigned mine = 1u << (threadIdx.x & 31);
             unsigned free = ~*(volatile unsigned *)(field + w) & valid;
             while (free) {
                 const unsigned bit = free & mine ? mine : free & (0u - free);

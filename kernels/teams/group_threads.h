@@ -64,7 +64,8 @@ template <int THREADS, class T, class R> POINT_FN T joined(T x, int low, const R
     if (!G::WHOLE) x = of_lane(G::mask(), x, G::lane() & (low - 1)); // the lower ones have joined all
     if constexpr (G::WARPS > 1) {
         static_assert(sizeof(T) <= 256, "values of up to 256 bytes");
-        constexpr int SIZE = (sizeof(T) + 7) / 8, AT_ONCE = 32 / SIZE; // warps whose values a row holds
+        constexpr int SIZE = (sizeof(T) + 7) / 8;
+        constexpr int AT_ONCE = 32 / SIZE; // warps whose values a row holds
         T all;
         UNROLL
         for (int first = 0; first < G::WARPS; first += AT_ONCE) {

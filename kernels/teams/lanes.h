@@ -146,27 +146,36 @@ POINT_FN bool lane_of(const vmask &x, int l) {
 
 // ---- whole numbers in packs: indices, and what is read at them
 template <class X> struct WholePack {
-    static constexpr bool value = false, IS_INDEX = false, IS_FULL = true;
+    static constexpr bool value = false;
+    static constexpr bool IS_INDEX = false;
+    static constexpr bool IS_FULL = true;
 };
 
 template <bool FULL> struct WholePack<Lanes<FULL>> {
-    static constexpr bool value = true, IS_INDEX = true, IS_FULL = FULL;
+    static constexpr bool value = true;
+    static constexpr bool IS_INDEX = true;
+    static constexpr bool IS_FULL = FULL;
 };
 
 template <class T, bool FULL> struct WholePack<Whole<T, FULL>> {
-    static constexpr bool value = true, IS_INDEX = false, IS_FULL = FULL;
+    static constexpr bool value = true;
+    static constexpr bool IS_INDEX = false;
+    static constexpr bool IS_FULL = FULL;
 };
 
 template <class T, class I> struct WholePack<Elements<T, I>> {
-    static constexpr bool value = std::is_integral<T>::value, IS_INDEX = false, IS_FULL = I::IS_FULL;
+    static constexpr bool value = std::is_integral<T>::value;
+    static constexpr bool IS_INDEX = false;
+    static constexpr bool IS_FULL = I::IS_FULL;
 };
 
 // A pack of whole numbers with another one, or with a number. Sums and products of indices are indices: see Lanes.
 template <class A, class B> struct WholePair {
-    static constexpr bool a = WholePack<A>::value, b = WholePack<B>::value,
-                          value = (a && (b || std::is_integral<B>::value)) || (b && std::is_integral<A>::value),
-                          OF_INDICES = !(a && !WholePack<A>::IS_INDEX) && !(b && !WholePack<B>::IS_INDEX),
-                          IS_FULL = WholePack<A>::IS_FULL && WholePack<B>::IS_FULL;
+    static constexpr bool a = WholePack<A>::value;
+    static constexpr bool b = WholePack<B>::value;
+    static constexpr bool value = (a && (b || std::is_integral<B>::value)) || (b && std::is_integral<A>::value);
+    static constexpr bool OF_INDICES = !(a && !WholePack<A>::IS_INDEX) && !(b && !WholePack<B>::IS_INDEX);
+    static constexpr bool IS_FULL = WholePack<A>::IS_FULL && WholePack<B>::IS_FULL;
 };
 
 template <class X> POINT_FN const X &whole_of(const X &x) { return x; }

@@ -58,10 +58,14 @@ POINT_FN void add_up(const League &a, const Place *totals, A &results, int &turn
 // a block waits until all have left the one before. PIECES: there is scratch of level 1.
 template <class TEAM, class, class RESULTS, bool SCRATCH, bool PIECES, bool, class Body>
 POINT_FN void for_league(long items, const League &a, const Place *totals, const Body &body) {
-    constexpr int THREADS = TEAM::THREADS, OWN = THREADS > 32 ? 64 : 0;
+    constexpr int THREADS = TEAM::THREADS;
+    constexpr int OWN = THREADS > 32 ? 64 : 0;
     typename RESULTS::Accumulators results;
     TEAM team;
-    team.teams = items, team.turn = 0, team.level[0] = (char *)(shared_memory + OWN), team.level[1] = nullptr;
+    team.teams = items;
+    team.turn = 0;
+    team.level[0] = (char *)(shared_memory + OWN);
+    team.level[1] = nullptr;
     long piece = 0;
     if constexpr (PIECES) {
         single_per_team(team, [&](long &id) { id = a.pieces.acquire(); }, piece);

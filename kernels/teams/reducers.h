@@ -110,11 +110,13 @@ struct Max : Reducer {
 template <class BEST> struct WithIndex : Reducer {
     template <class T> POINT_FN static void neutral(Located<T> &x) { BEST::neutral(x.value), x.at = -1; }
     template <class T> POINT_FN static void join(Located<T> &a, Located<T> b) {
-        const bool a_nan = !(a.value >= a.value), b_nan = !(b.value >= b.value);
+        const bool a_nan = !(a.value >= a.value);
+        const bool b_nan = !(b.value >= b.value);
         const bool earlier = (unsigned long)b.at < (unsigned long)a.at;
         T best = a.value;
         BEST::join(best, b.value);
-        const bool same = a.value == b.value || (a_nan && b_nan), better = b_nan ? !a_nan : !a_nan && best != a.value;
+        const bool same = a.value == b.value || (a_nan && b_nan);
+        const bool better = b_nan ? !a_nan : !a_nan && best != a.value;
         if (better || (same && earlier)) a = b;
     }
 };

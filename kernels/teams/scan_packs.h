@@ -40,7 +40,8 @@ template <class T> struct ScanBlock {
         for (int p = 0; p < PARTS; ++p) {
             T with = x;
             reducer.join(with, of[p]);
-            of[p] = x, x = with;
+            of[p] = x;
+            x = with;
         }
         return x;
     }

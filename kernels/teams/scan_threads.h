@@ -95,12 +95,14 @@ template <int THREADS, class RESULTS, class Body>
 POINT_FN void for_scan(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
-    constexpr int EACH = THREADS > 512 ? 8 : 16, PART = 32 * EACH; // indices of a thread, as in items.py, and of a warp
+    constexpr int EACH = THREADS > 512 ? 8 : 16;
+    constexpr int PART = 32 * EACH; // indices of a thread, as in items.py, and of a warp
     static_assert(THREADS % 32 == 0, "a scan has whole warps");
     const R reducer;
     const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
     const Tiles<T> tiles{a.ended + 1, (Published<T> *)a.shares};
-    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    const int lane = threadIdx.x & 31;
+    const int warp = threadIdx.x / 32;
     constexpr int SLOTS = THREADS > 32 ? 64 : 0; // of sums, ahead of the tile
     typedef PartOfTile<T, EACH> Part;
     const Part part{(T *)(shared_memory + SLOTS) + warp * Part::place(PART)};

@@ -24,9 +24,11 @@ template <> struct CopyOfBlock<long> {
     POINT_FN unsigned &lower(long k) const { return ((unsigned *)first)[k]; }
     POINT_FN unsigned &upper(long k) const { return ((unsigned *)first)[count + k]; }
     POINT_FN void add(long k, long x) const {
-        const unsigned low = unsigned(x), before = atomicAdd(&lower(k), low);
+        const unsigned low = unsigned(x);
+        const unsigned before = atomicAdd(&lower(k), low);
         const bool carry = before + low < low;
-        const unsigned up = unsigned(x >> 32) + carry, lane = threadIdx.x & 31;
+        const unsigned up = unsigned(x >> 32) + carry;
+        const unsigned lane = threadIdx.x & 31;
         atomicAdd(&upper(up == 0 && lane < count ? lane : k), up);
     }
     POINT_FN long sum(long k) const { return long(word(upper(k)) << 32 | lower(k)); }

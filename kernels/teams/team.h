@@ -38,8 +38,11 @@ POINT_FN void tile_of(long number, const long (&extent)[RANK], const int (&tile)
         const long many = (extent[d] + tile[d] - 1) / tile[d];
         if ((number | many) >> 32) first[d] = number % many * tile[d], number /= many;
         else { // a device divides 32 bits four times as fast
-            const unsigned n = unsigned(number), by = unsigned(many), whole = n / by;
-            first[d] = long(n - whole * by) * tile[d], number = whole;
+            const unsigned n = unsigned(number);
+            const unsigned by = unsigned(many);
+            const unsigned whole = n / by;
+            first[d] = long(n - whole * by) * tile[d];
+            number = whole;
         }
     }
 }
@@ -64,7 +67,9 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
         long step = 1;
         for (int k = 0; k < RANK; ++k) {
             const int d = LAYOUT == LEFT ? k : RANK - 1 - k;
-            extent[d] = n[d], stride[d] = step, step *= n[d];
+            extent[d] = n[d];
+            stride[d] = step;
+            step *= n[d];
         }
     }
     template <int D> POINT_FN long step() const {
@@ -142,7 +147,8 @@ POINT_FN long count_of(All, long extent) { return extent; }
 POINT_FN long count_of(Part p, long) { return p.behind - p.first; }
 template <class... A> struct Outer { // whether the first, the last of these stays a dimension
     static constexpr bool all[] = {Kept<A>::value...};
-    static constexpr bool first = all[0], last = all[sizeof...(A) - 1];
+    static constexpr bool first = all[0];
+    static constexpr bool last = all[sizeof...(A) - 1];
 };
 
 template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(const View<T, RANK, LAYOUT> &v, A... a) {
@@ -158,7 +164,8 @@ template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(co
     const auto take = [&](auto x) {
         s.data += first_of(x, 0) * v.stride[from];
         if constexpr (Kept<decltype(x)>::value) {
-            s.extent[to] = count_of(x, v.extent[from]), s.stride[to] = v.stride[from];
+            s.extent[to] = count_of(x, v.extent[from]);
+            s.stride[to] = v.stride[from];
             ++to;
         }
         ++from;

@@ -46,7 +46,10 @@ frame_begin:
 
 static inline void *new_stack(char *top, void (*work)(void *), void *what) {
     void **const at = (void **)top - KEPT;
-    at[3] = (void *)work, at[4] = what, at[5] = nullptr, at[6] = (void *)frame_begin; // r12, rbx, rbp
+    at[3] = (void *)work;
+    at[4] = what;
+    at[5] = nullptr;
+    at[6] = (void *)frame_begin; // r12, rbx, rbp
     return at;
 }
 #elif defined(__aarch64__)
@@ -93,7 +96,10 @@ frame_begin:
 
 static inline void *new_stack(char *top, void (*work)(void *), void *what) {
     void **const at = (void **)top - KEPT;
-    at[0] = what, at[1] = (void *)work, at[10] = nullptr, at[11] = (void *)frame_begin; // x19, x20, x29, x30
+    at[0] = what;
+    at[1] = (void *)work;
+    at[10] = nullptr;
+    at[11] = (void *)frame_begin; // x19, x20, x29, x30
     return at;
 }
 #else
@@ -107,7 +113,9 @@ static inline void frame_switch(void **to, void *from) {
 static inline void *new_stack(char *top, void (*work)(void *), void *what) {
     ucontext_t *const at = (ucontext_t *)(uintptr_t(top - sizeof(ucontext_t)) / 64 * 64);
     getcontext(at);
-    at->uc_stack.ss_sp = (char *)at - 65536, at->uc_stack.ss_size = 65536, at->uc_link = nullptr;
+    at->uc_stack.ss_sp = (char *)at - 65536;
+    at->uc_stack.ss_size = 65536;
+    at->uc_link = nullptr;
     makecontext(at, (void (*)())work, 1, what);
     return at;
 }
@@ -119,7 +127,8 @@ static inline void *new_stack(char *top, void (*work)(void *), void *what) {
 struct Stacks {
     static constexpr size_t APART = 448, TURN = 32768;
     size_t page = size_t(sysconf(_SC_PAGESIZE));
-    size_t each = page > 4096 ? 256 * 1024 : 49 * 4096, guard = page > 4096 ? 65536 : 15 * 4096;
+    size_t each = page > 4096 ? 256 * 1024 : 49 * 4096;
+    size_t guard = page > 4096 ? 65536 : 15 * 4096;
     char *memory = nullptr;
     int count = 0;
     bool hold(int wanted) { // whether there are so many
@@ -128,14 +137,16 @@ struct Stacks {
         void *const got =
             mmap(nullptr, each * wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (got == MAP_FAILED) return false;
-        memory = (char *)got, count = wanted;
+        memory = (char *)got;
+        count = wanted;
         for (int k = 0; k < wanted; ++k)
             if (mprotect(memory + k * each, guard, PROT_NONE)) return release(), false;
         return true;
     }
     void release() {
         if (memory) munmap(memory, each * count);
-        memory = nullptr, count = 0;
+        memory = nullptr;
+        count = 0;
     }
     char *top(int k) const { return memory + (k + 1) * each - k * APART % TURN / 64 * 64; }
     ~Stacks() { release(); }
@@ -165,10 +176,14 @@ struct Members {
     // work(member) for each member; whether all came to their end
     bool run(const Stacks &stacks) {
         for (int k = 0; k < size; ++k) {
-            next[k] = k + 1 < size ? k + 1 : 0, before[k] = k ? k - 1 : size - 1;
+            next[k] = k + 1 < size ? k + 1 : 0;
+            before[k] = k ? k - 1 : size - 1;
             stack[k] = new_stack(stacks.top(k), begin, this);
         }
-        running = 0, vain = 0, failed = false, whole = {};
+        running = 0;
+        vain = 0;
+        failed = false;
+        whole = {};
         memset((void *)part, 0, sizeof part);
         frame_switch(&outside, stack[0]);
         return !failed;
@@ -179,11 +194,14 @@ struct Members {
         m.end();
     }
     void end() {
-        const int own = running, other = next[own];
+        const int own = running;
+        const int other = next[own];
         void *left;
         vain = 0;
         if (other == own) frame_switch(&left, outside);
-        next[before[own]] = other, before[other] = before[own], running = other;
+        next[before[own]] = other;
+        before[other] = before[own];
+        running = other;
         frame_switch(&left, stack[other]);
     }
     __attribute__((noinline)) void give_way() {
@@ -297,7 +315,8 @@ template <class F, class R, class T> POINT_FN void scan_range(const OfTeam &rang
             T &own = ((decltype(both) *)m.shown[k])->own;
             T with = before;
             reducer.join(with, own);
-            own = before, before = with;
+            own = before;
+            before = with;
         }
         for (int k = 0; k < range.size; ++k) ((decltype(both) *)m.shown[k])->all = before;
     });
@@ -317,7 +336,8 @@ template <class V> POINT_FN auto scratch_of(const V &view, Members *, int) { ret
 template <int PARTS, int SIZE, int VECTOR> struct PartOf;
 
 template <int MEMBERS, int VECTOR, int, int> struct Team {
-    static constexpr int SIZE = MEMBERS, KERNEL = 0;
+    static constexpr int SIZE = MEMBERS;
+    static constexpr int KERNEL = 0;
     long number, teams;
     char *level[2];
     int own;
@@ -387,7 +407,8 @@ POINT_FN int for_teams_of_fibres(long items, int threads, const League &a, const
 
         typename RESULTS::Values values[TEAM::SIZE];
         Members members;
-        members.size = TEAM::SIZE, members.report = a.report;
+        members.size = TEAM::SIZE;
+        members.report = a.report;
 #ifdef CHECK_SCRATCH
         const size_t words = (level[1] - level[0] + a.bytes[1]) / 4;
         Check check = {level[0], (Shadow *)calloc(words + 1, sizeof(Shadow)), 0};

@@ -156,7 +156,8 @@ template <int CHOSEN> struct PartOfOne : Alone<CHOSEN> {
 template <int SIZE, int VECTOR, int CHOSEN = 0, int ARRAYS = 0> struct Team;
 
 template <int VECTOR, int CHOSEN, int ARRAYS> struct Team<1, VECTOR, CHOSEN, ARRAYS> : Alone<CHOSEN> {
-    static constexpr int SIZE = 1, KERNEL = CHOSEN;
+    static constexpr int SIZE = 1;
+    static constexpr int KERNEL = CHOSEN;
     static constexpr bool IN_PARTS = CHOSEN > 0 && ARRAYS <= 4;
     long number, teams;
     char *level[2];

@@ -113,7 +113,8 @@ template <int VECTOR> struct Member {
 };
 
 template <int SIZE, int VECTOR> struct Team {
-    static constexpr int THREADS = SIZE * VECTOR, LANES = VECTOR;
+    static constexpr int THREADS = SIZE * VECTOR;
+    static constexpr int LANES = VECTOR;
     static_assert(VECTOR > 0 && VECTOR <= 32 && !(VECTOR & (VECTOR - 1)), "lanes: a power of two up to 32");
     static_assert(THREADS <= 1024, "members x lanes: up to 1024");
     long number, teams;

@@ -15,9 +15,11 @@ template <int RANK> struct RowsAhead {
     long rows = 0, asked = 0;
 
     POINT_FN void begin(const long (&from)[RANK], const long (&end)[RANK]) {
-        rows = is_apart() ? 1 : 0, asked = 0;
+        rows = is_apart() ? 1 : 0;
+        asked = 0;
         for (int d = 0; d < RANK; ++d) {
-            first[d] = at[d] = from[d], behind[d] = end[d];
+            first[d] = at[d] = from[d];
+            behind[d] = end[d];
             if (d != nearest) rows *= end[d] - from[d];
         }
     }
@@ -50,7 +52,8 @@ template <int RANK> struct RowsAhead {
 template <class NEAREST_FIRST, class T, int RANK, Layout LAYOUT>
 POINT_FN RowsAhead<RANK> rows_of(const View<T, RANK, LAYOUT> &view) {
     RowsAhead<RANK> rows;
-    rows.data = (const char *)view.data, rows.nearest = NEAREST_FIRST::of(0);
+    rows.data = (const char *)view.data;
+    rows.nearest = NEAREST_FIRST::of(0);
     for (int k = 0; k < RANK; ++k)
         rows.step[NEAREST_FIRST::of(k)] = view.stride[LAYOUT == LEFT ? k : RANK - 1 - k] * long(sizeof(T));
     return rows;
@@ -69,7 +72,8 @@ template <int RANK, class... Rows> struct TilesAhead {
         : arrays(arrays...), are_far(indices * (arrays.step[arrays.nearest] + ...) > CACHED) {}
     // rows: of the tile at work; first, behind: the next one
     POINT_FN void begin(long of_tile, const long (&first)[RANK], const long (&behind)[RANK]) {
-        row = 0, rows = of_tile;
+        row = 0;
+        rows = of_tile;
         std::apply([&](auto &...array) { (array.begin(first, behind), ...); }, arrays);
     }
     POINT_FN void end_row() {

@@ -56,7 +56,8 @@ template <class ORDER> struct Tile {
         size[ORDER::of(0)] = int(fit.run);
         for (int k = RANK - 1; k > 0 && rows > fit.most; --k) { // fewer rows, of the slowest index first
             int &own = size[ORDER::of(k)];
-            const int others = rows / own, left = others < fit.most ? fit.most / others : 1;
+            const int others = rows / own;
+            const int left = others < fit.most ? fit.most / others : 1;
             if (own > left) own = left, rows = others * own;
         }
         if (RANK > 1 && rows < fit.least) size[ORDER::of(RANK > 1)] *= (fit.least + rows - 1) / rows;
@@ -97,7 +98,9 @@ POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, 
     for (int d = 0; d < RANK; ++d) {
         indices *= extent[d];
         const long more = d == FASTEST ? short_by : 0;
-        space.begin[d] = begin[d], space.origin[d] = begin[d] - more, space.extent[d] = extent[d] + more;
+        space.begin[d] = begin[d];
+        space.origin[d] = begin[d] - more;
+        space.extent[d] = extent[d] + more;
     }
     const Tile<INNER> own(declared), fit(declared, FIT(space.extent[FASTEST]));
     const Tile<INNER> tile = fit.number(space.extent) < SHARES ? own : fit;
@@ -111,7 +114,8 @@ POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, 
         for (long number = from; number < end; ++number) {
             long rows = 1;
             for (int d = 0; d < RANK; ++d) {
-                first[d] = next_first[d], behind[d] = next_behind[d];
+                first[d] = next_first[d];
+                behind[d] = next_behind[d];
                 if (d != FASTEST) rows *= behind[d] - first[d];
             }
             if (number + 1 < end) space.bounds(number + 1, next_first, next_behind);

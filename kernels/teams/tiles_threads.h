@@ -16,7 +16,8 @@ POINT_FN void tile_of(long number, const long (&tiles)[RANK], const long (&inver
     for (int k = 0; k < RANK - 1; ++k) {
         const int d = ORDER::of(k);
         const unsigned whole = (__umulhi(rest, unsigned(inverse[d])) + rest) >> int(inverse[d] >> 32);
-        first[d] = long(int(rest - whole * unsigned(tiles[d])) * tile[d]), rest = whole;
+        first[d] = long(int(rest - whole * unsigned(tiles[d])) * tile[d]);
+        rest = whole;
     }
     first[ORDER::of(RANK - 1)] = long(rest) * tile[ORDER::of(RANK - 1)];
 }

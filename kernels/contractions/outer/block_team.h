@@ -20,16 +20,20 @@ POINT_FN void stage(const real *const (&from)[TERMS], long first, int count, rea
 
 POINT_FN void over_teams(const Loops &a) {
     typedef Pack<VECTOR> P;
-    constexpr int COLUMNS = NX / VECTOR, THREADS = COLUMNS * ROWS / PARTS;
+    constexpr int COLUMNS = NX / VECTOR;
+    constexpr int THREADS = COLUMNS * ROWS / PARTS;
     static_assert(NX % VECTOR == 0 && COLUMNS * ROWS % PARTS == 0 && NY * COLUMNS % PARTS == 0,
                   "rows are packs, points and steps whole stores");
     alignas(128) extern __shared__ double shared_memory[];
-    constexpr int XS = POINTS * NX, YS = POINTS * NY; // numbers of a term
+    constexpr int XS = POINTS * NX;
+    constexpr int YS = POINTS * NY; // numbers of a term
     real *const staged_x = (real *)shared_memory, *const staged_y = staged_x + TERMS * XS;
-    const int me = threadIdx.x, row = me * PARTS / COLUMNS;
+    const int me = threadIdx.x;
+    const int row = me * PARTS / COLUMNS;
     ROLLED
     for (long first = blockIdx.x * (long)POINTS; first < a.n; first += gridDim.x * (long)POINTS) {
-        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS, values = points * NY;
+        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS;
+        const int values = points * NY;
         stage<VECTOR, THREADS>(a.x, first * NX, points * NX, staged_x, XS);
         stage<NY % VECTOR ? 1 : VECTOR, THREADS>(a.y, first * NY, values, staged_y, YS);
         __syncthreads();
@@ -38,8 +42,9 @@ POINT_FN void over_teams(const Loops &a) {
             Pack<VECTOR * PARTS> made;
             UNROLL
             for (int k = 0; k < PARTS; ++k) { // row j of the group: point j / NY, y = j % NY
-                const int pack = me * PARTS + k, j = step + pack / COLUMNS,
-                          start = j / NY * NX + pack % COLUMNS * VECTOR;
+                const int pack = me * PARTS + k;
+                const int j = step + pack / COLUMNS;
+                const int start = j / NY * NX + pack % COLUMNS * VECTOR;
                 const P part = outer(held<P>(staged_x + start, XS), held_spread<VECTOR>(staged_y + j, YS));
                 UNROLL
                 for (int i = 0; i < VECTOR; ++i) made.v[k * VECTOR + i] = part.v[i];

@@ -20,7 +20,8 @@ POINT_FN void over_teams(const Loops &a) {
     constexpr int COLUMNS = POINTS / VECTOR;
     alignas(128) extern __shared__ double shared_memory[];
     real *const staged = (real *)shared_memory; // the terms' x factors, NX x POINTS each
-    const int column = threadIdx.x % COLUMNS * VECTOR, group = threadIdx.x / COLUMNS;
+    const int column = threadIdx.x % COLUMNS * VECTOR;
+    const int group = threadIdx.x / COLUMNS;
     const long t = blockIdx.x * (long)POINTS + column;
     const bool mine = t + VECTOR <= a.n;
     if (mine) UNROLL_BY(4) for (int x = group; x < NX; x += GROUPS) {

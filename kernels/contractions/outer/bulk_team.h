@@ -24,18 +24,21 @@ POINT_FN void bulk_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "
 
 POINT_FN void over_teams(const Loops &a) {
     typedef Pack<VECTOR> P;
-    constexpr int PIECE = POINTS * NX * NY, GRAIN = 16 / sizeof(real);
+    constexpr int PIECE = POINTS * NX * NY;
+    constexpr int GRAIN = 16 / sizeof(real);
     static_assert(PIECE % GRAIN == 0 && NX % VECTOR == 0, "pieces start on 16 bytes, rows on packs");
     alignas(128) extern __shared__ double shared_memory[];
     real *const buffer = (real *)shared_memory; // two pieces, then the inputs
     real *const in = buffer + 2 * ((PIECE + 31) / 32 * 32);
-    constexpr int XS = POINTS * NX, YS = POINTS * NY; // numbers of a term
+    constexpr int XS = POINTS * NX;
+    constexpr int YS = POINTS * NY; // numbers of a term
     real *const staged_y = in + TERMS * XS;
     const int me = threadIdx.x;
     int turn = 0;
     ROLLED
     for (long first = blockIdx.x * (long)POINTS; first < a.n; first += gridDim.x * (long)POINTS, turn ^= 1) {
-        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS, all = points * NX * NY;
+        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS;
+        const int all = points * NX * NY;
         real *const made = buffer + turn * ((PIECE + 31) / 32 * 32), *const out = a.out + first * NX * NY;
         ROLLED
         for (int i = me; i < points * NX; i += BLOCK) {
@@ -50,7 +53,8 @@ POINT_FN void over_teams(const Loops &a) {
         if (me == 0) bulk_wait<1>(); // the copy before last has read this buffer
         __syncthreads();
         UNROLL_BY(4) for (int i = me * VECTOR; i < all; i += BLOCK * VECTOR) {
-            const int j = i / NX, x = i - j * NX + j / NY * NX; // the row, and its x factor's place
+            const int j = i / NX;
+            const int x = i - j * NX + j / NY * NX; // the row, and its x factor's place
             *(P *)(made + i) = outer(held<P>(in + x, XS), held_spread<VECTOR>(staged_y + j, YS));
         }
         bulk_fence(); // each thread's own stores, before the copy engine reads them

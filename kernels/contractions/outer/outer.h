@@ -100,18 +100,23 @@ POINT_FN void stream(float *to, Pack<1> p) { __stcs(to, float(p.v[0])); }
 template <int W> POINT_FN void stream(double *to, Pack<W> p) {
     static_assert(W == 2, "16 bytes");
     double2 w;
-    w.x = p.v[0], w.y = p.v[1];
+    w.x = p.v[0];
+    w.y = p.v[1];
     __stcs((double2 *)to, w);
 }
 template <int W> POINT_FN void stream(float *to, Pack<W> p) {
     if constexpr (W == 2) {
         float2 w;
-        w.x = p.v[0], w.y = p.v[1];
+        w.x = p.v[0];
+        w.y = p.v[1];
         __stcs((float2 *)to, w);
     } else {
         static_assert(W == 4, "16 bytes");
         float4 w;
-        w.x = p.v[0], w.y = p.v[1], w.z = p.v[2], w.w = p.v[W - 1];
+        w.x = p.v[0];
+        w.y = p.v[1];
+        w.z = p.v[2];
+        w.w = p.v[W - 1];
         __stcs((float4 *)to, w);
     }
 }

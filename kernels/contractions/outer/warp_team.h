@@ -5,7 +5,8 @@
 
 POINT_FN void over_teams(const Loops &a) {
     typedef Pack<VECTOR> P;
-    constexpr int COLUMNS = NX / VECTOR, ROWS = COLUMNS < 32 ? 32 / COLUMNS : 1;
+    constexpr int COLUMNS = NX / VECTOR;
+    constexpr int ROWS = COLUMNS < 32 ? 32 / COLUMNS : 1;
     static_assert(NX % VECTOR == 0, "rows start on a pack's boundary");
     const int lane = threadIdx.x % 32;
     const long teams = gridDim.x * (long)blockDim.x / 32;

@@ -25,7 +25,8 @@ POINT_FN void species_attraction(const M &m, const Attraction<M, R> &at, int s, 
         M::root_attraction(m, at.T, s, root, root_T, root_TT);
     } else if constexpr (M::alpha_bends) {
         // Derivatives in sqrt(T). Few species are so hot that the line bends.
-        R first = R(m.q_mass[s]), second = R(0.0);
+        R first = R(m.q_mass[s]);
+        R second = R(0.0);
         root = m.g_mass[s] - m.q_mass[s] * at.root_of_T;
         if (any_of(root * m.bend_inverse[s] < 1.0)) bent_root(m, at.root_of_T, s, root, first, second);
         root_T = -0.5 * (at.root_of_T * at.inv_T) * first;
@@ -36,7 +37,9 @@ POINT_FN void species_attraction(const M &m, const Attraction<M, R> &at, int s, 
         root_T = -0.5 * (at.root_of_T * at.inv_T) * flipped(R(m.q_mass[s]), with_sign);
         root_TT = -0.5 * at.inv_T * root_T;
     }
-    root = root * m.W[s], root_T = root_T * m.W[s], root_TT = root_TT * m.W[s];
+    root = root * m.W[s];
+    root_T = root_T * m.W[s];
+    root_TT = root_TT * m.W[s];
 }
 
 template <class M, class R> POINT_FN void attraction_at(const M &m, const R T, Attraction<M, R> &at) {
@@ -66,8 +69,10 @@ template <class M, class R> POINT_FN R pair_attraction(const M &m, const Attract
     if constexpr (M::by_pairs) {
         constexpr int MATRIX = M::NS * M::NS;
         const int row = i * M::NS + j;
-        const double constant = m.pair_rows[row], linear = m.pair_rows[MATRIX + row],
-                     square = m.pair_rows[2 * MATRIX + row], both = m.W[i] * m.W[j];
+        const double constant = m.pair_rows[row];
+        const double linear = m.pair_rows[MATRIX + row];
+        const double square = m.pair_rows[2 * MATRIX + row];
+        const double both = m.W[i] * m.W[j];
         if constexpr (M::alpha_general) return (constant / at.root_of_T + square * at.root_of_T) * both;
         else return (constant + at.root_of_T * (square * at.root_of_T - 2.0 * linear)) * both;
     } else return at.root[i] * at.root[j] * one_minus_kij(m, i, j);

@@ -94,7 +94,8 @@ PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s,
     R phase[2][M::NS], sum[2];
     sum[0] = sum[1] = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = z[k] / (1.0 + kappa);
+        const R kappa = exp(within(s.ln_kappa[k], 300.0));
+        const R share = z[k] / (1.0 + kappa);
         phase[0][k] = share;
         phase[1][k] = share * kappa;
         sum[0] += phase[0][k];
@@ -151,7 +152,8 @@ PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> don
                                      R &status) {
     if (!any_of(done)) return done;
     const auto third = needs_a_third(m, z, from, done);
-    auto right = done && !third, lowest = nowhere<R>();
+    auto right = done && !third;
+    auto lowest = nowhere<R>();
     if (any_of(third)) lowest = is_found_again(m, z, third, from);
 
     const auto first = third && !lowest && status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5;
@@ -183,7 +185,8 @@ template <class R> POINT_FN void tell_three_phases(const MaskOf<R> lost, const B
 template <class R>
 POINT_FN MaskOf<R> go_on(const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &from_nothing, Bracket<R> &in_T,
                          R &status) {
-    const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13)), lost = spent && from_nothing;
+    const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13));
+    const auto lost = spent && from_nothing;
     const auto again = open && !from_nothing && (spent || refused);
     tell_three_phases(lost, in_T, status);
     open_bracket(again, R(T_LOWEST), R(T_HIGHEST), in_T);

@@ -37,16 +37,20 @@ template <class M, class R> struct Curvature : EquationOf<M>::template Curvature
 template <bool PRESSURE, class M, class R>
 POINT_FN void curvature_of(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R share,
                            Curvature<M, R> &c) {
-    const R of_D = share * at.inv_RT, D_i = -(of_D * f.psi_B);
-    const R one = share * f.inv_free, b = 0.5 * (one * f.n * f.inv_free - of_D * f.D * f.psi_BB);
+    const R of_D = share * at.inv_RT;
+    const R D_i = -(of_D * f.psi_B);
+    const R one = share * f.inv_free;
+    const R b = 0.5 * (one * f.n * f.inv_free - of_D * f.D * f.psi_BB);
     FOR_SPECIES (k, M::NS) c.common.X[k] = one + b * m.phase_b[k] + D_i * f.D_i[k];
     c.common.a_a = -2.0 * (of_D * f.psi);
     c.common.one = PRESSURE ? share : R(0.0);
     if constexpr (PRESSURE) c.P_P = share / f.P_V;
 
     if constexpr (M::deltas_by_species) {
-        const R b_d = -(of_D * f.D * f.psi_Bd), d_d = -0.5 * (of_D * f.D * f.psi_dd), D_d = -(of_D * f.psi_d),
-                one_d = of_D * f.D * f.psi_d / f.n;
+        const R b_d = -(of_D * f.D * f.psi_Bd);
+        const R d_d = -0.5 * (of_D * f.D * f.psi_dd);
+        const R D_d = -(of_D * f.psi_d);
+        const R one_d = of_D * f.D * f.psi_d / f.n;
         FOR_SPECIES (k, M::NS) {
             c.common.X[k] += b_d * f.delta_i[k];
             c.Y[k] = one_d + D_d * f.D_i[k] + d_d * f.delta_i[k];

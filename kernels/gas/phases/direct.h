@@ -44,7 +44,9 @@ POINT_FN void parts_of(const M &m, const R *z, const R *root_z, const State<M, R
 
     o.beta = o.rest = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        const R root = exp(0.5 * within(s.ln_kappa[k], 300.0)), kappa = root * root, share = inverse(R(1.0 + kappa));
+        const R root = exp(0.5 * within(s.ln_kappa[k], 300.0));
+        const R kappa = root * root;
+        const R share = inverse(R(1.0 + kappa));
         o.l[k] = z[k] * share;
         o.v[k] = o.l[k] * kappa;
         o.S[k] = root_z[k] * (root * share);
@@ -83,7 +85,8 @@ template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const
 //   H_ij - H_iV H_jV/H_VV, factorised;  c_i - H_iV c_V/H_VV;  f_i - H_iV f_V/H_VV = S_i (P_i^l P_V^v - P_i^v P_V^l)/P_V
 //   with P_V = P_V^v + P_V^l
 template <class M, class R> struct Coupled {
-    static constexpr int NS = M::NS, N = NS + 1;
+    static constexpr int NS = M::NS;
+    static constexpr int N = NS + 1;
     Curvature<M, R> of_v, of_l;
     CommonCurvature<M, R> both;
     R H[lower(NS, 0)], inv_D[NS]; // what remains
@@ -106,10 +109,13 @@ template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts
     scaled_curvature<false>(m, o.at, o.S, s.both, add_own, s.H);
 
     // Volumes at equal pressures. Newton's method may pass phases that are not stable
-    const R P_v = o.of_v.P_V, P_l = o.of_l.P_V, P_V = P_v + P_l;
+    const R P_v = o.of_v.P_V;
+    const R P_l = o.of_l.P_V;
+    const R P_V = P_v + P_l;
     const auto stable = P_V < 0.0;
     const R inv_P_V = inverse(select(stable, P_V, R(-fabs(P_V) - 1e-300)));
-    s.part_v = P_v * inv_P_V, s.part_l = P_l * inv_P_V;
+    s.part_v = P_v * inv_P_V;
+    s.part_l = P_l * inv_P_V;
     s.inv_H_VV = -inv_P_V;
     s.c_V = o.in_v.U_V - o.in_l.U_V;
     s.P_V = P_v * s.part_l;
@@ -177,7 +183,8 @@ template <class M, class R> struct Step {
 template <Fixed FIXED, class M, class R>
 POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R *g, const R miss_energy,
                            const R miss_p, const R p, const R T, Step<M, R> &step) {
-    constexpr int NS = M::NS, N = NS + 1;
+    constexpr int NS = M::NS;
+    constexpr int N = NS + 1;
     R a[N], e[N], rest[NS], limit = 0.2 * o.at.inv_RT;
     const R by_V = g[NS] * s.inv_H_VV;
     UNROLL_FEW(few<NS>())
@@ -190,19 +197,22 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
         return;
     }
     solve_for_T(s, e);
-    const R of_energy = miss_energy - (s.c_V * by_V + product<NS>(s.c, a)),
-            alpha = s.C_v * (o.at.RT * T) + product<NS>(s.c, e);
+    const R of_energy = miss_energy - (s.c_V * by_V + product<NS>(s.c, a));
+    const R alpha = s.C_v * (o.at.RT * T) + product<NS>(s.c, e);
     if constexpr (FIXED == Fixed::H_p) {
         R k[N];
         solve_for_V(s, k);
-        const R of_p = miss_p - s.part_l * g[NS] + product<NS>(s.f, a), mu = s.U_V + p - product<NS>(s.f, e),
-                nu = s.P_V + product<NS>(s.f, k);
+        const R of_p = miss_p - s.part_l * g[NS] + product<NS>(s.f, a);
+        const R mu = s.U_V + p - product<NS>(s.f, e);
+        const R nu = s.P_V + product<NS>(s.f, k);
         const R inv_determinant = -1.0 / (fabs(alpha * nu) + mu * mu);
         step.tau = (mu * of_p - nu * of_energy) * inv_determinant;
         step.dV = (mu * of_energy - alpha * of_p) * inv_determinant;
-        const R room = 0.5 * o.whole_room, part = smaller(smaller(R(1.0), R(limit / (fabs(step.tau) + 1e-300))),
-                                                          R(room / (fabs(step.dV) + 1e-300)));
-        step.tau = step.tau * part, step.dV = step.dV * part;
+        const R room = 0.5 * o.whole_room;
+        const R part =
+            smaller(smaller(R(1.0), R(limit / (fabs(step.tau) + 1e-300))), R(room / (fabs(step.dV) + 1e-300)));
+        step.tau = step.tau * part;
+        step.dV = step.dV * part;
         UNROLL_FEW(few<N>())
         for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i] - k[i] * step.dV;
     } else {
@@ -230,10 +240,14 @@ template <class R> struct Waning {
 template <Fixed FIXED, class M, class R>
 PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
                          const bool gives_up = false) {
-    constexpr int NS = M::NS, N = NS + 1;
-    constexpr bool PRESSURE = FIXED == Fixed::H_p, ENERGY = FIXED != Fixed::T_V;
-    auto open = ask, found = nowhere<R>();
-    R step_before = R(0.0), root_z[NS]; // the step of Newton's method
+    constexpr int NS = M::NS;
+    constexpr int N = NS + 1;
+    constexpr bool PRESSURE = FIXED == Fixed::H_p;
+    constexpr bool ENERGY = FIXED != Fixed::T_V;
+    auto open = ask;
+    auto found = nowhere<R>();
+    R step_before = R(0.0);
+    R root_z[NS]; // the step of Newton's method
     roots_of(m, given.z, root_z);
     Waning<R> waning;
 
@@ -247,8 +261,9 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         R F_v[NS], F_l[NS], g[N], scaled[N], size = R(0.0), apart = R(0.0), all = R(0.0);
         phase_fugacities(m, o.at, o.of_v, R(0.0), F_v);
         phase_fugacities(m, o.at, o.of_l, R(0.0), F_l);
-        const R ln_free = EquationOf<M>::log_of_free(s.eta, o.of_v, o.of_l), pi_v = phase_pressure(o.at, o.of_v),
-                pi_l = phase_pressure(o.at, o.of_l);
+        const R ln_free = EquationOf<M>::log_of_free(s.eta, o.of_v, o.of_l);
+        const R pi_v = phase_pressure(o.at, o.of_v);
+        const R pi_l = phase_pressure(o.at, o.of_l);
         FOR_SPECIES (k, NS) {
             g[k] = s.ln_kappa[k] - ln_free + (F_v[k] - F_l[k]);
             scaled[k] = o.S[k] * g[k];
@@ -258,8 +273,10 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
             all += fabs(g[k]);
         }
         g[NS] = scaled[NS] = pi_l - pi_v;
-        const R C = o.in_v.C_v + o.in_l.C_v, U = o.in_v.U + o.in_l.U;
-        const R energy = PRESSURE ? R(U + s.p * s.V) : U, miss_energy = ENERGY ? R(energy - given.energy) : R(0.0);
+        const R C = o.in_v.C_v + o.in_l.C_v;
+        const R U = o.in_v.U + o.in_l.U;
+        const R energy = PRESSURE ? R(U + s.p * s.V) : U;
+        const R miss_energy = ENERGY ? R(energy - given.energy) : R(0.0);
         const R miss_p = pi_l - s.p * o.at.inv_RT;
         const R stiffness = fabs(o.of_v.P_V) * o.of_v.V + fabs(o.of_l.P_V) * o.of_l.V;
         size = larger(R(fabs(g[NS]) / stiffness), size);
@@ -302,7 +319,8 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         if (gives_up) open = open && !waning.goes_on(least, largest, o.beta, o.rest);
         // eta = ln room_v - ln room_l
         const R dT = step.tau * o.at.RT * s.T;
-        R d_room_v = dV_v - d_least, d_room_l = step.dV - d_room_v;
+        R d_room_v = dV_v - d_least;
+        R d_room_l = step.dV - d_room_v;
         EquationOf<M>::add_swelling(o.of_v, dT, d_room_v);
         EquationOf<M>::add_swelling(o.of_l, dT, d_room_l);
         const R d_eta = d_room_v * inverse(o.of_v.room) - d_room_l * inverse(o.of_l.room);
@@ -312,7 +330,8 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         R cut = R(1.0);
         if (any_of(most > 2.0)) cut = smaller(cut, R(2.0 / most));
         most = larger(R(fabs(dT) / s.T), most);
-        const R stiff_v = fabs(o.of_v.P_V) * o.of_v.room, stiff_l = fabs(o.of_l.P_V) * o.of_l.room;
+        const R stiff_v = fabs(o.of_v.P_V) * o.of_v.room;
+        const R stiff_l = fabs(o.of_l.P_V) * o.of_l.room;
         const auto soft = smaller(stiff_v, stiff_l) < SOFT * fabs(pi_v);
         const R precise = select(soft, R(PRECISE_BESIDE_GAS), R(PRECISE));
         const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before, precise);

@@ -11,7 +11,9 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
     now.carried = false; // states on the way are not kept
     const R start = select(begin.T > T_LOWEST && begin.T < T_HIGHEST, begin.T, R(T_PLAIN));
     now.T = start;
-    auto open = ask, warm = nowhere<R>(), from_nothing = nowhere<R>();
+    auto open = ask;
+    auto warm = nowhere<R>();
+    auto from_nothing = nowhere<R>();
     Bracket<R> in_T;
     begin_bracket(in_T);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
@@ -21,7 +23,9 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
         R kind;
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
-        const R H = heat.U + now.p * now.V, miss = given.energy - H, Tp_T = now.p + heat.U_V;
+        const R H = heat.U + now.p * now.V;
+        const R miss = given.energy - H;
+        const R Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
         const End<R> end{now.T, H, R(now.V - least_volume(m, now.T, given.z)), H, !two};
         narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);
@@ -85,9 +89,10 @@ template <class M, class R> PART_FN void set_warm_volume(const M &m, const R *z,
     phase_root(m, at, s.p, l);
     phase_root(m, at, s.p, v);
     const R ratio = exp(within(R(s.eta - log(beta / rest)), 100.0));
-    const auto alike = v.room < 1.5 * l.room, thin = alike && l.room > l.B;
-    const R room_l = select(thin, R(v.room / ratio), l.room),
-            room_v = select(alike && !thin, R(l.room * ratio), v.room);
+    const auto alike = v.room < 1.5 * l.room;
+    const auto thin = alike && l.room > l.B;
+    const R room_l = select(thin, R(v.room / ratio), l.room);
+    const R room_v = select(alike && !thin, R(l.room * ratio), v.room);
     s.V = beta * (room_v + v.least) + rest * (room_l + l.least);
 }
 
@@ -118,7 +123,8 @@ PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given
     State<M, R> from = s;
     from.T = select(unconverged < 1.5, T, R(T_PLAIN));
     flash(m, given.z, todo && has_T, nowhere<R>(), from, kind);
-    const auto one = todo && has_T && kind < 0.5, two = todo && has_T && kind > 0.5 && kind < 1.5;
+    const auto one = todo && has_T && kind < 0.5;
+    const auto two = todo && has_T && kind > 0.5 && kind < 1.5;
     take(todo, from, s);
     s.steps = from.steps;
     status = select(one, R(double(ONE_PHASE)), status);

@@ -44,7 +44,8 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
     State<M, R> now = s;
     now.carried = false; // states on the way are not kept
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
-    auto open = ask, from_nothing = nowhere<R>();
+    auto open = ask;
+    auto from_nothing = nowhere<R>();
     Bracket<R> in_T;
     begin_bracket(in_T);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
@@ -54,7 +55,9 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
         R kind;
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, z, open, warm, now, kind, heat);
-        const R found = state_entropy(m, z, now, two) + ideal(now.T), miss = S - found, Tp_T = now.p + heat.U_V;
+        const R found = state_entropy(m, z, now, two) + ideal(now.T);
+        const R miss = S - found;
+        const R Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
         const End<R> end{now.T, found, R(now.V - least_volume(m, now.T, z)), R(heat.U + now.p * now.V), !two};
         narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);

@@ -45,8 +45,11 @@ template <class PackOf, class More, class R> POINT_FN auto piece(const PackOf &p
 // free of one mole at T and p
 template <class M, class R, class F, class More>
 POINT_FN R leaning_root(const M &m, const R T, const R p, const F &f, const More &more, const R lean) {
-    const R RT = R_UNIVERSAL * T, inv = 1.0 / (RT * p), inv_RT = inv * p;
-    const R A = f.D * inv_RT * (inv_RT * p), B = f.B * (inv_RT * p);
+    const R RT = R_UNIVERSAL * T;
+    const R inv = 1.0 / (RT * p);
+    const R inv_RT = inv * p;
+    const R A = f.D * inv_RT * (inv_RT * p);
+    const R B = f.B * (inv_RT * p);
     return free_root(m, A, B, delta_of(m, f), leaning(more, lean)) * (inv * RT * RT);
 }
 

@@ -109,7 +109,8 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
     if (any_of(started)) {
         R v = R(0.0), l = R(0.0);
         FOR_SPECIES (k, NS) {
-            const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = z[k] / (1.0 + kappa);
+            const R kappa = exp(within(s.ln_kappa[k], 300.0));
+            const R share = z[k] / (1.0 + kappa);
             l += share;
             v += share * kappa;
         }
@@ -176,7 +177,10 @@ POINT_FN void heat_of_one(const M &m, const R *z, const State<M, R> &s, Phase<M,
     place_phase(m, s.V, f);
     phase_slopes(m, at, f);
     phase_energy(m, at, ideal, z, f, in);
-    o.U = in.U, o.C_v = in.C_v, o.U_V = in.U_V, o.P_V = f.P_V;
+    o.U = in.U;
+    o.C_v = in.C_v;
+    o.U_V = in.U_V;
+    o.P_V = f.P_V;
     o.pull = f.D * ((f.free + f.B) * f.psi_VV + f.psi_V) - at.RT * f.n * f.B * (f.inv_free * f.inv_free);
     EquationOf<M>::add_pull(at, f, o.pull);
 }

@@ -67,7 +67,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     if (!any_of(some)) return some;
 
     // The vapour of both, as an ideal gas: f_i/p
-    const auto x_dense = s.V_x < m.phase_critical[0] * b_x, y_dense = s.V_y < m.phase_critical[0] * b_y;
+    const auto x_dense = s.V_x < m.phase_critical[0] * b_x;
+    const auto y_dense = s.V_y < m.phase_critical[0] * b_y;
     R ln_x[M::NS], ln_y[M::NS], ln_K[M::NS];
     FOR_SPECIES (k, M::NS) {
         ln_y[k] = ln_x[k] = log(at_least(s.x[k], LEAST_AMOUNT));
@@ -86,7 +87,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
-        const auto in_x = x_dense && s.x[k] > DOMINANT, in_y = y_dense && s.y[k] > DOMINANT;
+        const auto in_x = x_dense && s.x[k] > DOMINANT;
+        const auto in_y = y_dense && s.y[k] > DOMINANT;
         const R ln_share = select(in_x, ln_x[k], ln_y[k]);
         R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
         by_itself = select(feed.at.T < MEANINGLESS * m.phase_Tc[k], larger(by_itself, R(0.01 * k)), by_itself);

@@ -62,7 +62,9 @@ template <class M> struct PhaseEquation<M, true> {
 
     // room = free + C(1) - C(x) without their difference
     template <class F> static POINT_FN void measure(F &f) {
-        const auto w = f.free + f.B, inv_w = inverse(w), x = f.B * inv_w;
+        const auto w = f.free + f.B;
+        const auto inv_w = inverse(w);
+        const auto x = f.B * inv_w;
         const auto steep = f.map.c1 + f.map.c2 * (1.0 + x) + f.map.c3 * (1.0 + x * (1.0 + x));
         f.room = f.free * (1.0 + steep * inv_w);
         f.V = w - map_value(f.map, x);
@@ -109,7 +111,10 @@ template <class M> struct PhaseEquation<M, true> {
     // psi becomes L; L_s, L_ss: derivatives of psi in delta1 + delta2
     template <class R, class F> static POINT_FN void add_energy_slopes(const M &m, const R L_s, const R L_ss, F &f) {
         const auto eos = shape(m, f.delta);
-        const R x = f.x, w = f.free + f.B, inv_B = inverse(f.B), inv_B2 = inv_B * inv_B;
+        const R x = f.x;
+        const R w = f.free + f.B;
+        const R inv_B = inverse(f.B);
+        const R inv_B2 = inv_B * inv_B;
         const R inv_product = inverse(eos.product);
         MapIntegrals<R> in;
         free_integrals(x, R(-log(f.free * (x * inv_B))), in);
@@ -117,7 +122,8 @@ template <class M> struct PhaseEquation<M, true> {
         shape_slopes(eos, R(f.B * L_s), inv_product, in);
 
         // Second derivatives of J_k in delta1 + delta2, by the derivative of the recursion for J_slope
-        const R inv_Delta = inverse(in.Delta), bend = (x - x * x) * inv_Delta;
+        const R inv_Delta = inverse(in.Delta);
+        const R bend = (x - x * x) * inv_Delta;
         R J_curved[5];
         J_curved[0] = f.B * L_ss;
         J_curved[1] =
@@ -128,13 +134,16 @@ template <class M> struct PhaseEquation<M, true> {
                 inv_product * (2.0 * (in.J_slope[k] - in.J_slope[k - 1]) - eos.sum * J_curved[k - 1] - J_curved[k - 2]);
 
         // From delta1 + delta2 to delta1
-        const R inv_more = inverse(R(1.0 + f.delta)), slope_d = 4.0 * inv_more * inv_more * inv_more;
-        const R slope = eos.slope, slope2 = slope * slope;
+        const R inv_more = inverse(R(1.0 + f.delta));
+        const R slope_d = 4.0 * inv_more * inv_more * inv_more;
+        const R slope = eos.slope;
+        const R slope2 = slope * slope;
 
         // Parts of each c_k. With I_x = x^k/(1 - x), J_x = x^(k+1)/Delta: of I_k/B the derivatives in B are
         // (x I_x - I)/B^2, (x^2 I_xx - 2 x I_x + 2 I)/B^3; of J/B^2 they are (x J_x - 2 J)/B^3,
         // (x^2 J_xx - 4 x J_x + 6 J)/B^4
-        const R c[3] = {f.map.c1, f.map.c2, f.map.c3}, rest = w * f.inv_free; // 1/(1 - x)
+        const R c[3] = {f.map.c1, f.map.c2, f.map.c3};
+        const R rest = w * f.inv_free; // 1/(1 - x)
         const R steep = x * (eos.sum + 2.0 * (eos.product * x)) * inv_Delta;
         R power = R(1.0), I = R(0.0), psi = R(0.0), psi_B = R(0.0), psi_BB = R(0.0), psi_d = R(0.0), psi_Bd = R(0.0),
           psi_dd = R(0.0);
@@ -143,9 +152,12 @@ template <class M> struct PhaseEquation<M, true> {
         for (int k = 1; k < 4; ++k) {
             const int n = k - 1;
             power = power * x;
-            const R xI_x = x * power * rest, x2I_xx = xI_x * (k + x * rest);
-            const R xJ_x = x * x * power * inv_Delta, x2J_xx = xJ_x * ((k + 1.0) - steep);
-            const R J_d = in.J_slope[k + 1] * slope, xJ_xd = -(xJ_x * bend) * slope;
+            const R xI_x = x * power * rest;
+            const R x2I_xx = xI_x * (k + x * rest);
+            const R xJ_x = x * x * power * inv_Delta;
+            const R x2J_xx = xJ_x * ((k + 1.0) - steep);
+            const R J_d = in.J_slope[k + 1] * slope;
+            const R xJ_xd = -(xJ_x * bend) * slope;
             f.K_c[n] = k * in.I[k] * inv_B;
             f.K_Bc[n] = k * (xI_x - in.I[k]) * inv_B2;
             f.L_c[n] = k * in.J[k + 1] * inv_B2;
@@ -163,8 +175,12 @@ template <class M> struct PhaseEquation<M, true> {
             psi_dd += c[n] * (k * (J_curved[k + 1] * slope2 + in.J_slope[k + 1] * slope_d)) * inv_B2;
         }
         f.I = I;
-        f.psi += psi, f.psi_B += psi_B, f.psi_BB += psi_BB;
-        f.psi_d += psi_d, f.psi_Bd += psi_Bd, f.psi_dd += psi_dd;
+        f.psi += psi;
+        f.psi_B += psi_B;
+        f.psi_BB += psi_BB;
+        f.psi_d += psi_d;
+        f.psi_Bd += psi_Bd;
+        f.psi_dd += psi_dd;
 
         FOR_SPECIES (k, NS) {
             f.K_i[k] = over_coefficients(m, f.K_c, k);
@@ -181,7 +197,10 @@ template <class M> struct PhaseEquation<M, true> {
     // U gains T p C', with C' = dC/dT at constant w
     template <class R, class F, class E>
     static POINT_FN void add_energy(const M &m, const Attraction<M, R> &at, const F &f, E &e) {
-        const R T = at.T, p = at.RT * f.pi, p_V = at.RT * f.P_V, rest = T * f.D_T - f.D;
+        const R T = at.T;
+        const R p = at.RT * f.pi;
+        const R p_V = at.RT * f.P_V;
+        const R rest = T * f.D_T - f.D;
         const R p_T_at_w = R_UNIVERSAL * f.n * f.inv_free + f.D_T * f.psi_V;
         e.U += T * p * f.C_T;
         e.U_V += T * p_V * f.C_T;
@@ -207,9 +226,13 @@ template <class M> struct PhaseEquation<M, true> {
     template <class R, class F, class Sums>
     static POINT_FN void add_curvature(const M &m, const Attraction<M, R> &at, const F &f, const R share, Sums &c) {
         // C_ij = (y_i b_j + y_j b_i)/B + b_i b_j sum k (k - 1) c_k x^k/B^2 with y_i = sum k c_ki x^k
-        const R of_L = -share * f.D * at.inv_RT, of_K = share * f.n, of_C = -share * f.pi, inv_B = 1.0 / f.B;
+        const R of_L = -share * f.D * at.inv_RT;
+        const R of_K = share * f.n;
+        const R of_C = -share * f.pi;
+        const R inv_B = 1.0 / f.B;
         const R second = f.x * f.x * (f.map.c2 + 3.0 * (f.map.c3 * f.x));
-        const R one = share * f.K_B, b = 0.5 * (of_K * f.K_BB) + of_C * (second * (inv_B * inv_B));
+        const R one = share * f.K_B;
+        const R b = 0.5 * (of_K * f.K_BB) + of_C * (second * (inv_B * inv_B));
 
         R with_b[3], power = R(1.0);
         UNROLL

@@ -80,7 +80,8 @@ template <class M, class R> POINT_FN void place_room(const M &m, const R room, P
 // What p and its slope P_V need
 template <class M, class R> POINT_FN void phase_stiffness(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
     const auto eos = shape(m, delta_of(m, f));
-    const R B = f.B, inv_D = inverse(R(f.free * f.free + B * (eos.linear * f.free + eos.constant * B)));
+    const R B = f.B;
+    const R inv_D = inverse(R(f.free * f.free + B * (eos.linear * f.free + eos.constant * B)));
     f.inv_free = inverse(f.free);
     f.psi_V = -inv_D;
     f.psi_VV = (2.0 * (f.free + B) + eos.sum * B) * (inv_D * inv_D);
@@ -93,7 +94,8 @@ template <class M, class R> POINT_FN void pressure_slopes(const M &m, const Attr
     const R w = f.free + f.B;
     f.psi_VB = -(2.0 * f.psi_V + w * f.psi_VV) * inverse(f.B);
 
-    const R of_n = f.inv_free, of_D = f.psi_V * at.inv_RT;
+    const R of_n = f.inv_free;
+    const R of_D = f.psi_V * at.inv_RT;
     const R of_b = f.n * (f.inv_free * f.inv_free) + f.D * f.psi_VB * at.inv_RT;
     FOR_SPECIES (k, M::NS) f.P_i[k] = of_n + of_b * m.phase_b[k] + of_D * f.D_i[k];
 
@@ -109,8 +111,11 @@ template <class M, class R> POINT_FN void pressure_slopes(const M &m, const Attr
 // After pressure_slopes: psi with its other derivatives
 template <class M, class R> POINT_FN void energy_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
     const auto eos = shape(m, delta_of(m, f));
-    const R B = f.B, w = f.free + B, inv_B = inverse(B);
-    const R centred = f.free + (0.5 * eos.linear) * B, inv_centred = inverse(centred);
+    const R B = f.B;
+    const R w = f.free + B;
+    const R inv_B = inverse(B);
+    const R centred = f.free + (0.5 * eos.linear) * B;
+    const R inv_centred = inverse(centred);
     f.psi = departure_integral(eos, B, inv_centred);
     f.psi_B = -(f.psi + w * f.psi_V) * inv_B;
     f.psi_BB = -(2.0 * f.psi_B + w * f.psi_VB) * inv_B;
@@ -118,7 +123,8 @@ template <class M, class R> POINT_FN void energy_slopes(const M &m, const Attrac
     R L_s = R(0.0), L_ss = R(0.0);
     if constexpr (M::deltas_by_species) {
         // d sum/d delta1 = 1 - 2/(1 + delta1)^2, and its derivative
-        const R inv_more = inverse(R(1.0 + f.delta)), curved = 4.0 * inv_more * inv_more * inv_more;
+        const R inv_more = inverse(R(1.0 + f.delta));
+        const R curved = 4.0 * inv_more * inv_more * inv_more;
         departure_slopes(eos, B, centred, inv_centred, f.psi, L_s, L_ss);
         f.psi_d = L_s * eos.slope;
         f.psi_Bd = -(f.psi_d + w * f.psi_Vd) * inv_B;
@@ -147,7 +153,8 @@ template <class M, class R> POINT_FN R phase_pressure(const Attraction<M, R> &at
 // one mole.
 template <class M, class R>
 POINT_FN void phase_fugacities(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R common, R *out) {
-    const R of_b = f.n * f.inv_free - f.D * f.psi_B * at.inv_RT, of_D = -f.psi * at.inv_RT;
+    const R of_b = f.n * f.inv_free - f.D * f.psi_B * at.inv_RT;
+    const R of_D = -f.psi * at.inv_RT;
     FOR_SPECIES (k, M::NS) {
         out[k] = common + of_b * m.phase_b[k] + of_D * f.D_i[k];
         if constexpr (M::deltas_by_species) out[k] -= f.D * f.psi_d * at.inv_RT * f.delta_i[k];

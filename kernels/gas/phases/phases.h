@@ -46,7 +46,8 @@ template <class M, class R> POINT_FN void name_phases(const M &m, const Known<M,
         least_v += n.v[k] * least;
         if constexpr (M::translated) shift_v += n.v[k] * (m.shift_mass[k] * m.W[k]);
     }
-    const R ratio = exp(within(o.s.eta, 300.0)), room_l = (o.s.V - least_l - least_v) / (1.0 + ratio);
+    const R ratio = exp(within(o.s.eta, 300.0));
+    const R room_l = (o.s.V - least_l - least_v) / (1.0 + ratio);
     n.V_v = room_l * ratio + least_v - shift_v;
     n.V_l = room_l + least_l - (o.moles.shift - shift_v);
     n.swapped = n.mass_v * n.V_l > n.mass_l * n.V_v;
@@ -70,7 +71,9 @@ POINT_FN void equilibrium_amounts(const M &m, const R T, const R p, const Specie
     beta_mass = select(o.two, share(n.mass_v, n.mass_l), alone);
     beta_volume = select(o.two, share(n.V_v, n.V_l), alone);
 
-    const R one = n.mass_v / n.V_v, other = n.mass_l / n.V_l, rho = 1.0 / vol + o.none;
+    const R one = n.mass_v / n.V_v;
+    const R other = n.mass_l / n.V_l;
+    const R rho = 1.0 / vol + o.none;
     rho_v = select(o.two, smaller(one, other), rho);
     rho_l = select(o.two, larger(one, other), rho);
 }
@@ -83,9 +86,12 @@ POINT_FN void equilibrium_compositions(const M &m, const R T, const R p, const S
     Named<M, R> n;
     known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
     name_phases(m, o, n);
-    const R per_v = 1.0 / n.mass_v, per_l = 1.0 / n.mass_l;
+    const R per_v = 1.0 / n.mass_v;
+    const R per_l = 1.0 / n.mass_l;
     FOR_SPECIES (k, M::NS) {
-        const R v = n.v[k] * m.W[k] * per_v, l = n.l[k] * m.W[k] * per_l, y = Y[k] + o.none;
+        const R v = n.v[k] * m.W[k] * per_v;
+        const R l = n.l[k] * m.W[k] * per_l;
+        const R y = Y[k] + o.none;
         Y_l.set(k, select(o.two, select(n.swapped, v, l), y));
         Y_v.set(k, select(o.two, select(n.swapped, l, v), y));
     }
@@ -97,7 +103,10 @@ template <class R> struct Alone {
 };
 
 template <class R> POINT_FN Alone<R> slopes_alone(const R T, const R p, const R C_v, const R U_V, const R p_V) {
-    const R p_T = (p + U_V) / T, V_p = -1.0 / p_V, V_T = p_T * V_p, C_p = C_v + T * p_T * V_T;
+    const R p_T = (p + U_V) / T;
+    const R V_p = -1.0 / p_V;
+    const R V_T = p_T * V_p;
+    const R C_p = C_v + T * p_T * V_T;
     return {V_p, R(V_p * C_v / C_p), V_T, C_p};
 }
 
@@ -109,7 +118,10 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     constexpr int N = M::NS + 1;
     Known<M, R> o;
     known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
-    const R known_T = o.s.T, W = o.moles.W, RT = R_UNIVERSAL * known_T, V = o.s.V - o.moles.shift;
+    const R known_T = o.s.T;
+    const R W = o.moles.W;
+    const R RT = R_UNIVERSAL * known_T;
+    const R V = o.s.V - o.moles.shift;
 
     // One phase
     Heat<M, R> heat;
@@ -144,8 +156,11 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     }
 
     // Per kilogramme
-    const R inv_W = inverse(W), inv_T = inverse(known_T);
-    const R Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = inverse(slope_V);
+    const R inv_W = inverse(W);
+    const R inv_T = inverse(known_T);
+    const R Tp_T = p + heat.U_V;
+    const R slope_V = RT * heat.P_V;
+    const R inv_slope = inverse(slope_V);
     cv = heat.C_v * inv_W;
     cp = cv - Tp_T * Tp_T * inv_slope * inv_T * inv_W;
     gamma = cp / cv;
@@ -189,7 +204,8 @@ template <class M, class R, class Species, class Kappas, class OutV, class OutH,
 POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, const Species &Y, const R vol,
                                              const Kappas &ln_kappa, const R eta, const R phases_status, OutV &v_Y,
                                              OutH &h_Y, OutE &e_Y) {
-    constexpr int NS = M::NS, N = NS + 1;
+    constexpr int NS = M::NS;
+    constexpr int N = NS + 1;
     Known<M, R> o;
     known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
     Heat<M, R> heat;
@@ -217,7 +233,9 @@ POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, c
         changes(k_V, v_by_V, l_by_V);
         const R k_l = system.part_v - moved_volume(system, k_V); // 1 + k_V[NS], of the liquid's volume
         FOR_SPECIES (k, NS) {
-            const R kappa = exp(within(o.s.ln_kappa[k], 300.0)), of_l = 1.0 / (1.0 + kappa), of_v = kappa * of_l;
+            const R kappa = exp(within(o.s.ln_kappa[k], 300.0));
+            const R of_l = 1.0 / (1.0 + kappa);
+            const R of_v = kappa * of_l;
             const R by_V =
                 of_v * (v_by_V[k] - parts.of_v.P_i[k] * k_V[NS]) - of_l * (l_by_V[k] - parts.of_l.P_i[k] * k_l);
             const R by_T =
@@ -226,9 +244,11 @@ POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, c
             U_k[k] = select(o.two, R(of_v * parts.in_v.U_i[k] + of_l * parts.in_l.U_i[k] - by_T), U_k[k]);
         }
     }
-    const R Tp_T = p + heat.U_V, inv_P_V = -1.0 / heat.P_V;
+    const R Tp_T = p + heat.U_V;
+    const R inv_P_V = -1.0 / heat.P_V;
     FOR_SPECIES (k, NS) {
-        const R v_k = p_k[k] * inv_P_V, h_k = U_k[k] + Tp_T * v_k;
+        const R v_k = p_k[k] * inv_P_V;
+        const R h_k = U_k[k] + Tp_T * v_k;
         double shift = 0.0;
         if constexpr (M::translated) shift = m.shift_mass[k];
         v_Y.set(k, R(v_k * m.inv_W[k] - shift));
@@ -258,13 +278,14 @@ POINT_FN void equilibrium_fugacity(const M &m, const R T, const R p, const Speci
         Parts<M, R> parts;
         R F_v[NS], F_l[NS];
         parts_of(m, o.moles.z, o.s, parts);
-        const R ideal_v = log(parts.at.RT * parts.of_v.inv_free / p),
-                ideal_l = log(parts.at.RT * parts.of_l.inv_free / p);
+        const R ideal_v = log(parts.at.RT * parts.of_v.inv_free / p);
+        const R ideal_l = log(parts.at.RT * parts.of_l.inv_free / p);
         phase_fugacities(m, parts.at, parts.of_v, ideal_v, F_v);
         phase_fugacities(m, parts.at, parts.of_l, ideal_l, F_l);
         FOR_SPECIES (k, NS) {
             // n_k/z_k: kappa/(1 + kappa) of the vapour, 1/(1 + kappa) of the liquid. The phase that has more of it
-            const R bounded = within(o.s.ln_kappa[k], 300.0), ln_share = -log(1.0 + exp(-fabs(bounded)));
+            const R bounded = within(o.s.ln_kappa[k], 300.0);
+            const R ln_share = -log(1.0 + exp(-fabs(bounded)));
             F[k] = select(o.two, R(ln_share + select(bounded > 0.0, F_v[k], F_l[k])), F[k]);
         }
     }

@@ -52,7 +52,8 @@ enum { WAS_TWO = FOLLOWED + FOLLOW_MARKS, WAS_TESTED, WAS_SLOW, HAS_LIQUID, HAS_
 constexpr int TEST_KINDS = 8, TWO_KINDS = 10;
 constexpr double KIND_T = 16.0; // K
 enum { NOTHING, SHORT_TEST, TWO_PHASES, TESTS_AROUND = TWO_PHASES + TWO_KINDS, WHOLE_TEST };
-constexpr int QUICK_KINDS_OF_ETA = TESTS_AROUND, KINDS_OF_ETA = WHOLE_TEST + TEST_KINDS;
+constexpr int QUICK_KINDS_OF_ETA = TESTS_AROUND;
+constexpr int KINDS_OF_ETA = WHOLE_TEST + TEST_KINDS;
 
 // Lists of points that are put off: a test is due; it has been
 enum { DUE, TESTED, LISTS_OF_ETA };
@@ -107,11 +108,13 @@ POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const
     auto inside = s.eta >= KEPT && s.eta < (RESTING + 1) * KEPT;
     R tested_p = R(0.0);
     FOR_SPECIES (k, M::NS) tested_p += s.ln_kappa[k];
-    const R tested_T = tested_temperature(s), trace = room * tested_p;
+    const R tested_T = tested_temperature(s);
+    const R trace = room * tested_p;
     inside = inside && fabs(T - tested_T) <= (part * ROOM_T) * tested_T;
     inside = inside && fabs(p - tested_p) <= (part * ROOM_p) * tested_p;
     FOR_SPECIES (k, M::NS) {
-        const R now = z[k] * tested_p, tested = s.ln_kappa[k];
+        const R now = z[k] * tested_p;
+        const R tested = s.ln_kappa[k];
         inside = inside && fabs(now - tested) <= part * (ROOM_z * tested + trace);
     }
     return inside;
@@ -142,7 +145,9 @@ template <class M, class R> POINT_FN R steps_before(const State<M, R> &s) {
 // known.
 template <class M, class R> POINT_FN MaskOf<R> put_off(const MaskOf<R> where, const R T, State<M, R> &s) {
     if (!PUTS_OFF || !s.carried || !any_of(where)) return nowhere<R>();
-    const auto two = s.eta < KEPT && fabs(s.eta) > 0.0, settled = is_marked_settled(s), follows = is_follower(s);
+    const auto two = s.eta < KEPT && fabs(s.eta) > 0.0;
+    const auto settled = is_marked_settled(s);
+    const auto follows = is_follower(s);
     const auto late = where && (two || settled || follows);
     const R mark =
         select(two, R(double(WAS_TWO)), select(is_slow_follower(s, T), R(double(WAS_SLOW)), R(double(WAS_TESTED))));
@@ -165,7 +170,8 @@ POINT_FN MaskOf<R> put_off_with_trial(const MaskOf<R> where, const Verdict<M, R>
 
 // What the test of such a point had found
 template <class M, class R> POINT_FN void recall_trial(const State<M, R> &s, Verdict<M, R> &verdict) {
-    const auto known = is_put_off_with_trial(s), unstable = known && !has_mark(s, HAS_NONE);
+    const auto known = is_put_off_with_trial(s);
+    const auto unstable = known && !has_mark(s, HAS_NONE);
     verdict.unstable = verdict.unstable || unstable;
     verdict.is_vapour = select(known, select(has_mark(s, HAS_VAPOUR), R(1.0), R(0.0)), verdict.is_vapour);
     FOR_SPECIES (k, M::NS) verdict.ln_W[2][k] = select(known, s.ln_kappa[k], verdict.ln_W[2][k]);
@@ -228,7 +234,9 @@ PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R
 
     // Roots in the room
     const auto eos = shape(m, delta_of(m, whole));
-    const R ideal = feed.p * feed.at.inv_RT, B = whole.B * ideal, pull = whole.D / whole.B * feed.at.inv_RT; // A/B
+    const R ideal = feed.p * feed.at.inv_RT;
+    const R B = whole.B * ideal;
+    const R pull = whole.D / whole.B * feed.at.inv_RT; // A/B
     auto alone = ask;
     R here = 0.7 * B; // to 1.4 B
     for (int i = 0; i < 5; ++i, here = 1.19 * here) {
@@ -277,14 +285,16 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
     const auto near =
         stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, R(ROOM_TRACE), s);
     const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, R(ROOM_TRACE), s);
-    const auto stays = there && has_mark(s, STABLE), rests = there && has_mark(s, RESTING);
+    const auto stays = there && has_mark(s, STABLE);
+    const auto rests = there && has_mark(s, RESTING);
     auto settled = stable && is_plainly_hot(m, feed.at.T, feed.p);
     const auto ask = rests && !settled;
     if (any_of(ask)) {
         auto around = ask;
         UNROLL_BY(1)
         for (int corner = 0; corner < 4; ++corner) {
-            const double warm = corner & 1 ? 1.0 : -1.0, high = corner & 2 ? warm : -warm; // boiling, condensing first
+            const double warm = corner & 1 ? 1.0 : -1.0;
+            const double high = corner & 2 ? warm : -warm; // boiling, condensing first
             Verdict<M, R> of_corner;
             around = around && is_stable_beside(m, feed, {warm, high, ROOM_TRACE}, around, s.steps, of_corner);
         }
@@ -310,7 +320,8 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
     const auto kept = stable && (!near || follow); // the room of a test that failed around stays where it is
     s.eta = select(kept, R(KEPT * mark + feed.at.T), s.eta);
     FOR_SPECIES (k, M::NS) {
-        const R trial = verdict.ln_W[2][k], partial_p = feed.z[k] * feed.p;
+        const R trial = verdict.ln_W[2][k];
+        const R partial_p = feed.z[k] * feed.p;
         s.ln_kappa[k] = select(kept, select(follow, trial, partial_p), s.ln_kappa[k]);
     }
 }

@@ -29,7 +29,9 @@ template <class M, class R> struct TwoPhases {
 template <class M, class R>
 POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
-    R half = R(0.0), ratio[NS], k[NS]; // K or 1/K; k: less 1
+    R half = R(0.0);
+    R ratio[NS];
+    R k[NS]; // K or 1/K; k: less 1
     FOR_SPECIES (i, NS) half += z[i] * (K[i] - 1.0) * inverse(R(K[i] + 1.0));
     const auto for_liquid = half > 0.0;
 
@@ -37,7 +39,9 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
     FOR_SPECIES (i, NS) {
         ratio[i] = select(for_liquid, inverse(K[i]), K[i]);
         k[i] = ratio[i] - 1.0;
-        const auto there = z[i] > 1e-30, above = k[i] > 1e-14, below = k[i] < -1e-14;
+        const auto there = z[i] > 1e-30;
+        const auto above = k[i] > 1e-14;
+        const auto below = k[i] < -1e-14;
         const R inv_k = inverse(select(above || below, k[i], R(1.0)));
         low = select(there && above, larger(low, R((ratio[i] * z[i] - 1.0) * inv_k)), low);
         high = select(there && below, smaller(high, R((z[i] - 1.0) * inv_k)), high);
@@ -51,7 +55,8 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
     for (int step = 0; step < RACHFORD_STEPS; ++step) {
         R f = R(0.0), slope = R(0.0), terms = R(0.0);
         FOR_SPECIES (i, NS) {
-            const R d = k[i] * inverse(R(1.0 + b * k[i])), term = z[i] * d;
+            const R d = k[i] * inverse(R(1.0 + b * k[i]));
+            const R term = z[i] * d;
             f += term;
             slope -= term * d;
             terms += fabs(term);
@@ -74,7 +79,8 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
     s.beta = select(ask, select(for_liquid, R(1.0 - b), b), s.beta);
     s.rest = select(ask, select(for_liquid, b, R(1.0 - b)), s.rest);
     FOR_SPECIES (i, NS) {
-        const R one = z[i] * inverse(R(1.0 + b * k[i])), other = one * ratio[i];
+        const R one = z[i] * inverse(R(1.0 + b * k[i]));
+        const R other = one * ratio[i];
         s.x[i] = select(ask, select(for_liquid, other, one), s.x[i]);
         s.y[i] = select(ask, select(for_liquid, one, other), s.y[i]);
     }
@@ -86,7 +92,9 @@ template <class M, class R>
 POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const R beta_before, const R rest_before,
                                TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
-    const auto too_low = s.beta < 0.0, too_high = s.rest < 0.0, out = too_low || too_high;
+    const auto too_low = s.beta < 0.0;
+    const auto too_high = s.rest < 0.0;
+    const auto out = too_low || too_high;
     if (any_of(out)) {
         const R beta = select(too_low, R(0.3 * beta_before), R(1.0 - 0.3 * rest_before));
         const R rest = select(too_low, R(1.0 - 0.3 * beta_before), R(0.3 * rest_before));
@@ -130,7 +138,8 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
     };
     scaled_curvature<false>(m, at, S, both, add_own, H);
     auto good = factorise_symmetric<NS>(H, inv_D);
-    const auto newton = good && want, taken = any ? want : newton;
+    const auto newton = good && want;
+    const auto taken = any ? want : newton;
     solve_symmetric<NS>(H, inv_D, q);
 
     R a_w[NS], of_q[NS];
@@ -159,7 +168,9 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     // Steps in which beta is kept inside; from which raised pivots are taken, and substitution is damped: it swings
     // where the liquid attracts a gas strongly.
     constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
-    auto open = ask, found = nowhere<R>(), was_outside = nowhere<R>();
+    auto open = ask;
+    auto found = nowhere<R>();
+    auto was_outside = nowhere<R>();
     R K[NS], root_K[NS], root_z[NS], S[NS];
     R step_before = R(0.0), size_before = R(1e9); // the step of Newton's method, the largest residual
     FOR_SPECIES (k, NS) {
@@ -171,7 +182,8 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     UNROLL_BY(1)
     for (int count = 0; count < effort.most; ++count) {
         // Compositions of this K
-        const R beta_before = s.beta, rest_before = s.rest;
+        const R beta_before = s.beta;
+        const R rest_before = s.rest;
         R far = R(0.0);
         FOR_SPECIES (k, NS) {
             root_K[k] = exp(0.5 * within(s.ln_K[k], 200.0));
@@ -322,7 +334,8 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
                                     TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     enum { BEST, BEST_AT_END, DEPLETED, VAPOUR_AT_END, LIQUID_AT_END, BOTH, WILSON, RICH };
-    auto todo = ask, found = nowhere<R>();
+    auto todo = ask;
+    auto found = nowhere<R>();
     R critical = R(0.0);
     FOR_SPECIES (k, NS) critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
     const R of_feed = select(feed.V > critical, R(-LEAN), R(LEAN));
@@ -340,8 +353,9 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
                 const R rich = R(k == attempt - RICH ? 0.0 : m.phase_ln_rest[0]);
                 trial.ln_W[k] = attempt >= RICH ? rich : verdict.ln_W[row][k];
             }
-            const R like = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
-                    is_vapour = row == 2 && attempt < RICH ? verdict.is_vapour : like, sign = 2.0 * is_vapour - 1.0;
+            const R like = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0);
+            const R is_vapour = row == 2 && attempt < RICH ? verdict.is_vapour : like;
+            const R sign = 2.0 * is_vapour - 1.0;
             const R root = select(is_vapour > 0.5, R(0.0), R(LEAN));
             if (attempt != BEST) minimise_later(m, feed, todo, Aim::STATIONARY, trial, root);
             FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);

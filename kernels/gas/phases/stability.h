@@ -60,7 +60,8 @@ template <class M, class R> POINT_FN R wilson_of(const M &m, const int k, const 
 }
 
 template <class M, class R> POINT_FN void wilson(const M &m, const Feed<M, R> &feed, R *ln_K) {
-    const R inv_T = 1.0 / feed.at.T, ln_p = log(feed.p);
+    const R inv_T = 1.0 / feed.at.T;
+    const R ln_p = log(feed.p);
     FOR_SPECIES (k, M::NS) ln_K[k] = wilson_of(m, k, ln_p, inv_T);
 }
 
@@ -170,7 +171,8 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     auto flat = top < 1e-4;
     if (aim != Aim::STATIONARY) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
     const auto above = flat && tm > (aim == Aim::STATIONARY ? 1e300 : 1e-5);
-    const auto below = tm < -UNSTABLE && differs, stationary = top < 1e-9 || above;
+    const auto below = tm < -UNSTABLE && differs;
+    const auto stationary = top < 1e-9 || above;
     // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils
     const auto is_root = fabs(f.V - feed.V) < SAME_ROOT * feed.V;
     const auto nears_feed =
@@ -272,7 +274,8 @@ enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TR
 template <class M, class R>
 POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const R ln_K, const int k) {
     const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;
-    const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0)), frozen = larger(R(cold - 1.0), R(0.0));
+    const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
+    const R frozen = larger(R(cold - 1.0), R(0.0));
     return d - ln_K - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
 }
 
@@ -318,7 +321,8 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
 
     // After the first only those that may be a liquid
     FOR_SPECIES (k, M::NS) {
-        const auto is_first = another.own[k] >= another.most, is_cold = feed.at.T < m.phase_Tc[k];
+        const auto is_first = another.own[k] >= another.most;
+        const auto is_cold = feed.at.T < m.phase_Tc[k];
         another.own[k] = select(is_first || is_cold, another.own[k], R(BARRED));
     }
 }
@@ -378,7 +382,8 @@ template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, 
         o.is_heavy = o.is_heavy && (o.ln_K[k] <= o.least || is_little);
     }
 
-    const auto is_near_dew = feed.V > NEAR_DEW * critical, is_dense_gas = feed.V < DENSE_GAS * critical;
+    const auto is_near_dew = feed.V > NEAR_DEW * critical;
+    const auto is_dense_gas = feed.V < DENSE_GAS * critical;
     const auto is_real = feed.p * feed.V < REAL * feed.at.RT && feed.V < GAS * critical;
     o.is_dense_dew = is_near_dew && is_dense_gas;
     o.may_condense = o.another.heaviest > UNSATURATED && !o.is_dense && (is_dense_gas || is_real);
@@ -390,12 +395,14 @@ template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, 
 template <class M, class R>
 POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> begin, const Starts<M, R> &o,
                           Descent<R> &way, Trial<M, R> &trial) {
-    const auto is_vapour = o.start < LIKE_VAPOUR + 0.5, is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
+    const auto is_vapour = o.start < LIKE_VAPOUR + 0.5;
+    const auto is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
     const R part = select(o.start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
     FOR_SPECIES (k, M::NS) {
-        const auto is_other = o.ln_K[k] > o.least, is_another = fabs(o.another.turn - double(k)) < 0.5;
+        const auto is_other = o.ln_K[k] > o.least;
+        const auto is_another = fabs(o.another.turn - double(k)) < 0.5;
         const auto is_rich = (is_heaviest && !is_other) || (!is_heaviest && is_another);
         const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
         const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
@@ -427,7 +434,8 @@ POINT_FN MaskOf<R> next_start(const M &m, const Feed<M, R> &feed, const MaskOf<R
         o.start = select(was_another && another.some, R(double(RICH_IN_ANOTHER)), o.start);
     }
 
-    const auto is_first = o.start < HALF_WAY - 0.5, is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
+    const auto is_first = o.start < HALF_WAY - 0.5;
+    const auto is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
     const auto is_another = o.start < RICH_IN_ANOTHER + 0.5 && another.some;
     return ended && (is_first || (!v.certain && (is_heaviest || is_another)));
 }

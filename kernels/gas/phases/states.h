@@ -132,7 +132,8 @@ POINT_FN void equilibrium_T_p_warm(const M &m, const R T, const R p, const Speci
 template <class M, class R, bool HAS_T, class Species, class Out>
 POINT_FN void state_of_e_rho(const M &m, const R e, const R rho, const Species &Y, Search<M, R, HAS_T> o, R &T, R &p,
                              R &vol, R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
-    const R T_start = o.s.T, R_s = o.moles.R_s;
+    const R T_start = o.s.T;
+    const R R_s = o.moles.R_s;
     const auto as_one_phase = [&](R &T_one, R &missed) {
         if constexpr (HAS_T) EquationOf<M>::from_e_rho_start(m, e, rho, Y, R_s, T_start, T_one, missed);
         else EquationOf<M>::from_e_rho(m, e, rho, Y, R_s, T_one, missed);
@@ -177,7 +178,8 @@ POINT_FN void equilibrium_e_rho_warm(const M &m, const R e, const R rho, const S
 template <class M, class R, bool HAS_T, class Species, class Out>
 POINT_FN void state_of_h_p(const M &m, const R h, const R p, const Species &Y, Search<M, R, HAS_T> o, R &T, R &vol,
                            R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
-    const R T_start = o.s.T, R_s = o.moles.R_s;
+    const R T_start = o.s.T;
+    const R R_s = o.moles.R_s;
     const auto as_one_phase = [&](R &T_one, R &missed) {
         if constexpr (HAS_T) EquationOf<M>::from_h_p_start(m, h, p, Y, R_s, T_start, T_one, missed);
         else EquationOf<M>::from_h_p(m, h, p, Y, R_s, T_one, missed);
@@ -243,7 +245,9 @@ POINT_FN void equilibrium_rho_T_warm(const M &m, const R rho, const R T, const S
 template <class M, class R, bool HAS_T, class Species, class Out>
 POINT_FN void state_of_s_p(const M &m, const R s, const R p, const Species &Y, Search<M, R, HAS_T> o, R &T, R &vol,
                            R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
-    const R T_start = o.s.T, W = o.moles.W, R_s = o.moles.R_s;
+    const R T_start = o.s.T;
+    const R W = o.moles.W;
+    const R R_s = o.moles.R_s;
     const auto as_one_phase = [&](R &T_one, R &missed) {
         if constexpr (HAS_T) EquationOf<M>::from_s_p_start(m, s, p, Y, W, R_s, T_start, T_one, missed);
         else EquationOf<M>::from_s_p(m, s, p, Y, W, R_s, T_one, missed);

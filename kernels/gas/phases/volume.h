@@ -89,13 +89,16 @@ POINT_FN Missed<R> missed_at_volume(const M &m, const R *z, const R energy, cons
     miss.jump = (free - in_p.free_high) / (in_p.free_low - in_p.free_high);
     const auto jumps = in_p.seen_low && in_p.seen_high;
     const R U_jump = in_p.energy_high + miss.jump * (in_p.energy_low - in_p.energy_high);
-    const R U = energy - (heat.U + heat.U_V * (o.V - o.now.V)), heat_of_T = heat.C_v * o.now.T;
+    const R U = energy - (heat.U + heat.U_V * (o.V - o.now.V));
+    const R heat_of_T = heat.C_v * o.now.T;
 
     const R right_enough = NEARLY * at_most(R(fabs(U) / heat_of_T), 0.3);
     const auto near_V = fabs(miss.V) < (ENERGY ? right_enough : R(-1.0));
     const R lever = energy - U_jump;
     const R work = miss.jump * (1.0 - miss.jump) * (in_p.free_low - in_p.free_high) * (in_p.high - in_p.low);
-    const R off = work / fabs(lever), T_low = o.now.T / (1.0 + off), T_high = o.now.T / (1.0 - off);
+    const R off = work / fabs(lever);
+    const R T_low = o.now.T / (1.0 + off);
+    const R T_high = o.now.T / (1.0 - off);
     const R little = PART * (fabs(lever) / (ENERGY ? heat_of_T : R(1e300)));
     const auto narrows =
         select(lever > 0.0, T_low, o.in_T.high) > o.in_T.low && select(lever < 0.0, T_high, o.in_T.low) < o.in_T.high;
@@ -175,13 +178,14 @@ POINT_FN void move_on(const M &m, const R *z, const MaskOf<R> again, const Heat<
     auto &now = o.now;
     const auto &in_p = o.in_p;
     const R of_jump = (in_p.energy_low - in_p.energy_high) / (in_p.free_low - in_p.free_high);
-    const R here_p = select(miss.across, sqrt(in_p.low * in_p.high), now.p),
-            U_V = select(miss.across, of_jump, heat.U_V);
+    const R here_p = select(miss.across, sqrt(in_p.low * in_p.high), now.p);
+    const R U_V = select(miss.across, of_jump, heat.U_V);
     const R p_V = heat.P_V * (R_UNIVERSAL * now.T);
     auto has_ends = nowhere<R>();
     R T = now.T;
     if constexpr (FIXED == Fixed::U_V) {
-        const auto is_low = miss.next_T && miss.U > 0.0 && !again, is_high = miss.next_T && miss.U < 0.0 && !again;
+        const auto is_low = miss.next_T && miss.U > 0.0 && !again;
+        const auto is_high = miss.next_T && miss.U < 0.0 && !again;
         narrow(is_low, is_high, select(is_low, miss.T_low, miss.T_high), miss.U, o.in_T);
         o.p_low = select(is_low, here_p, o.p_low);
         o.p_high = select(is_high, here_p, o.p_high);
@@ -318,10 +322,13 @@ PHASE_PART void start_from_trial(const M &m, const Feed<M, R> &feed, const Verdi
 
     // Roots that do not differ: a dense liquid and a thin gas
     const auto alike = v.V < 1.2 * l.V;
-    const R room_l = select(alike, R(0.2 * l.B), l.room), thin = larger(R(4.0 * v.B), R(2.0 * s.V)),
-            room_v = select(alike, thin, v.room);
-    const R V_l = room_l + l.least, V_v = room_v + v.least;
-    const R beta = at_least(at_most(R((s.V - V_l) / (V_v - V_l)), 0.98), 0.02), ratio = log(beta / (1.0 - beta));
+    const R room_l = select(alike, R(0.2 * l.B), l.room);
+    const R thin = larger(R(4.0 * v.B), R(2.0 * s.V));
+    const R room_v = select(alike, thin, v.room);
+    const R V_l = room_l + l.least;
+    const R V_v = room_v + v.least;
+    const R beta = at_least(at_most(R((s.V - V_l) / (V_v - V_l)), 0.98), 0.02);
+    const R ratio = log(beta / (1.0 - beta));
     s.eta = select(where, R(ratio + log(room_v / room_l)), s.eta);
     FOR_SPECIES (k, NS) {
         const R ln_K = log(at_least(y[k], LEAST_AMOUNT) / at_least(x[k], LEAST_AMOUNT));
@@ -337,7 +344,8 @@ POINT_FN void share_by_pressure(const M &m, const R *z, const MaskOf<R> ask, Sta
     Attraction<M, R> at;
     attraction_at(m, s.T, at);
 
-    const R room = s.V - least_volume(m, s.T, z), ratio = exp(within(s.eta, 300.0));
+    const R room = s.V - least_volume(m, s.T, z);
+    const R ratio = exp(within(s.eta, 300.0));
     R kappa[M::NS], factor = R(1.0);
     FOR_SPECIES (k, M::NS) kappa[k] = exp(within(s.ln_kappa[k], 300.0));
 
@@ -347,7 +355,8 @@ POINT_FN void share_by_pressure(const M &m, const R *z, const MaskOf<R> ask, Sta
         Phase<M, R> of_v, of_l;
         R v[M::NS], l[M::NS], moved[M::NS];
         FOR_SPECIES (k, M::NS) {
-            const R now = factor * kappa[k], share = inverse(R(1.0 + now));
+            const R now = factor * kappa[k];
+            const R share = inverse(R(1.0 + now));
             l[k] = z[k] * share;
             v[k] = l[k] * now;
             moved[k] = v[k] * share;
@@ -364,7 +373,8 @@ POINT_FN void share_by_pressure(const M &m, const R *z, const MaskOf<R> ask, Sta
         pressure_slopes(m, at, of_l);
 
         // The difference of the pressures, and its slope
-        R slope = R(0.0), moved_volume = of_v.room * share_l;
+        R slope = R(0.0);
+        R moved_volume = of_v.room * share_l;
         FOR_SPECIES (k, M::NS) {
             slope += moved[k] * (of_v.P_i[k] + of_l.P_i[k]);
             moved_volume += moved[k] * EquationOf<M>::least(m, s.T, k);
