@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 import kernels
+from kernels.gas.reactors.calls import reactor
 from kernels.marshal import Block
 
 from . import reactors, stripe as stripes
@@ -405,7 +406,7 @@ class TVProperties:
         return self.pairs.run(fields, lambda moved: self._react(kind, moved, dt, lo, hi))
 
     def _react(self, kind: str, fields, dt: float, lo, hi):
-        at = kernels.gas.arrays.reactor(kind, self.mixture, self.impl.shared.precision)
+        at = reactor(kind, self.mixture, self.impl.shared.precision)
         reactors.check(fields)
         time = reactors.Time(dt, fields)
 

@@ -166,10 +166,10 @@ def registry():
 @pytest.fixture
 def any_temperature(monkeypatch):
     """`properties` takes temperatures beyond the models, too."""
-    from kernels.gas import arrays
+    from kernels.gas import state
 
-    monkeypatch.setattr(arrays, "COLDEST", 0.0)
-    monkeypatch.setattr(arrays, "HOTTEST", np.inf)
+    monkeypatch.setattr(state, "COLDEST", 0.0)
+    monkeypatch.setattr(state, "HOTTEST", np.inf)
 
 
 @pytest.fixture

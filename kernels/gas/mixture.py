@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.registry import split
-from .arrays import LOST, call, call_kernel, has_composition, react
+from .arrays import call, call_kernel, has_composition
 from .declare import option
 from .equilibria import calls
 from .labelled import labels_of
@@ -20,6 +20,7 @@ from .model_constants import Constant, ModelConstants
 from .one_state import properties_of_one
 from .phases import saturation
 from .program import Program, Wanted
+from .reactors.calls import LOST, react
 from .reactors.ignition import ignition_delay
 from .registry import registry
 from .resolve import resolve

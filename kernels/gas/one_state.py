@@ -15,9 +15,11 @@ import numpy as np
 from ..engine.backend import get_backend
 from ..engine.registry import split
 from . import check
-from .arrays import COLDEST, HOTTEST, ROUNDED, WHOLE, call, fractions
+from .arrays import call
+from .composition import fractions
 from .registry import registry
 from .species import NoSpecies
+from .state import COLDEST, HOTTEST, ROUNDED, WHOLE
 
 TEXTS = 64  # compositions as texts that a call remembers
 LARGEST = 2**53  # whole numbers up to this size are exact

@@ -10,7 +10,7 @@ from tensor_cases import on_stand_in
 
 from frame.tools.validate.cantera import GETTERS
 from kernels import ArgumentError, Mixture, SpeciesData, StateError, set_constant
-from kernels.gas.arrays import fractions
+from kernels.gas.composition import fractions
 from kernels.gas.other_names import OTHER_NAMES, meant
 from kernels.gas.registry import registry
 

@@ -7,9 +7,11 @@ import numpy as np
 from ...engine.backend.base import on_device
 from ...engine.errors import ArgumentError, closest, refuse
 from ...engine.values import real_array
-from ..arrays import COLDEST, HOTTEST, call, fractions
+from ..arrays import call
+from ..composition import fractions
 from ..labelled import plain_composition
 from ..lost import warn_of_lost
+from ..state import COLDEST, HOTTEST
 
 # What stays constant: its names, and whether T is one of them
 HELD = {

@@ -15,7 +15,7 @@ import numpy as np
 from ...engine.errors import ArgumentError, StateError, refuse
 from ...engine.values import real_array
 from .. import check
-from ..arrays import fractions
+from ..composition import fractions
 from ..labelled import labels_of, plain_composition
 
 SCAN = 240  # states at which a line is looked at before the bisection

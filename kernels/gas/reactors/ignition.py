@@ -13,7 +13,8 @@ import numpy as np
 
 from ...engine.errors import refuse
 from ...engine.values import real_array
-from ..arrays import call, react
+from ..arrays import call
+from .calls import react
 
 SLOPE = "slope"  # criterion: the steepest rise of T
 SHORTEST = 1e-9  # s: the first time

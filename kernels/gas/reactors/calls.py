@@ -1,0 +1,126 @@
+"""Calls of reactors on whole arrays of NumPy or CuPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...engine.backend import get_backend
+from ...engine.backend.base import on_device
+from ...engine.errors import ArgumentError, closest, refuse
+from ...engine.values import real_array, refuse_type
+from .. import check
+from ..arrays import call_updating
+from ..composition import fractions, stacked
+from ..registry import registry
+from ..resolve import unserved
+
+REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
+
+
+LOST = {  # why a reactor has no end, by status
+    1: "took too many steps (constant react_most)",
+    2: "needed too small steps",
+    4: "left 200 to 6000 K",
+    5: "not a state that reacts (T outside 200 to 6000 K, Y below -1e-8, dt below 0, or not a number)",
+}
+
+
+def reactor(kind, mixture, precision) -> str:
+    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind, and for a mixture or a
+    precision that no reactor serves."""
+    refuse(kind not in REACTORS, f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}.")
+    at = REACTORS[kind]
+    wrong = unserved(f"status_{at}", mixture.options)
+    refuse(wrong, f"react is not available with {wrong}.")
+
+    if precision == "single":
+        makers = [kernel for kernel in registry.kernels.values() if f"status_{at}" in kernel.writes]
+        raise ArgumentError(
+            f"react is not available with precision = 'single': {makers[0].double_only}; precision 'mixed' has it."
+        )
+    return at
+
+
+def react(mixture, state, dt, kind, last, backend, precision) -> dict:
+    """See Mixture.react."""
+    at = reactor(kind, mixture, precision)
+    arrays = {**{name: fractions(name, given, mixture.names) for name, given in state.items()}, f"dt_{at}": dt}
+    names = [*state, f"status_{at}", f"steps_{at}"]
+    for name, given in arrays.items():
+        _refuse_types(name.removesuffix(f"_{at}"), given)
+    refuse(
+        getattr(mixture.species, "reactions", None) is None,
+        "react: the species have no reactions; wanted a mixture from a file whose phase has `kinetics`, as "
+        "examples/mechanisms/h2_o2.yaml.",
+    )
+    refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
+
+    order = None
+    if last is not None:
+        order = Order(mixture, last, names)
+        arrays = {name: order.sorted(name, stacked(given)) for name, given in arrays.items()}
+
+    out = call_updating(mixture, names, arrays, backend, precision)
+    if order:
+        out = {name: order.put_back(name, value) for name, value in out.items()}
+    return {name.removesuffix(f"_{at}"): value for name, value in out.items()}
+
+
+def _refuse_types(name: str, given) -> None:
+    """Raise ArgumentError for numbers of a type that is not taken."""
+    if hasattr(given, "dtype"):
+        refuse_type(name, given.dtype)
+    else:
+        real_array(name, given)
+
+
+class Order:
+    """Points sorted by the effort of a call before, so that neighbours need similar effort. last: steps, by point.
+    In check mode points keep their places: messages name them."""
+
+    def __init__(self, mixture, last, names):
+        self.mixture, self.last, self.shape = mixture, last, tuple(last.shape)
+        self.order = np.arange(last.size) if check.is_on() else np.ma.getdata(last).reshape(-1).argsort()
+        self.back = self.order.argsort()
+
+    def _rows(self, name: str) -> tuple[int, ...]:
+        return (self.mixture.ns,) if registry.quantities[name].per else ()
+
+    def sorted(self, name: str, given):
+        """(rows, points), or (points,), in this order. Raises ArgumentError where the shape does not fit."""
+        rows = self._rows(name)
+        if on_device(given):
+            refuse_type(name, given.dtype)
+        else:
+            masked = isinstance(given, np.ma.MaskedArray)
+            values = real_array(name, given, unit=registry.quantities[name].unit)
+            given = np.ma.array(values, mask=np.ma.getmaskarray(given)) if masked else values
+
+        inner = tuple(given.shape[len(rows) :])
+        refuse(
+            len(inner) > len(self.shape) or given.shape[: len(rows)] != rows,
+            f"'{name}': shape {given.shape} does not fit last, {self.shape}.",
+        )
+
+        if on_device(self.last):
+            whole = _like(self.last, rows + self.shape)
+        else:
+            whole = np.empty(rows + self.shape)
+            whole = np.ma.array(whole) if isinstance(given, np.ma.MaskedArray) else whole
+
+        missing = (1,) * (len(self.shape) - len(inner))
+        try:
+            whole[...] = given.reshape(rows + missing + inner)
+        except ValueError:
+            raise ArgumentError(f"'{name}': shape {given.shape} does not fit last, {self.shape}.") from None
+
+        return whole.reshape(*rows, -1)[..., self.order]
+
+    def put_back(self, name: str, value):
+        """The same in the points' own order and shape."""
+        return value[..., self.back].reshape(self._rows(name) + self.shape)
+
+
+def _like(array, shape):
+    """An empty array beside one on a device."""
+    return get_backend("cuda").arrays.empty(shape, array.dtype)
