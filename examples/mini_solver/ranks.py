@@ -68,7 +68,7 @@ def share(n: int, parts: int, which: int) -> tuple[int, int]:
 def check_communicator(comm) -> None:
     """CaseError for what is no communicator of mpi4py that the ranks of a run have in common."""
     said = f"comm = {comm!r}; wanted None, or a communicator of mpi4py."
-    wanted(all(hasattr(comm, name) for name in ("Allreduce", "Is_inter", "py2f")), said)
+    wanted(all(hasattr(comm, name) for name in ("allgather", "Isend", "Is_inter")), said)
     wanted(bool(comm), "comm is the null communicator: this rank takes no part, and makes no flow.")
     wanted(not comm.Is_inter(), "comm is an intercommunicator; wanted that of the ranks which compute this flow.")
 

@@ -48,8 +48,8 @@ reactions:
 
 
 def option_sets():
-    """Eighteen mixtures: every k_ij with every root rule, every value of the other options with either; two of ideal
-    gases; one of pseudo-critical pairs; two of a general alpha; one of equation mapped with its own transport."""
+    """Nineteen mixtures: every k_ij with every root rule, every value of the other options with either; two of ideal
+    gases; one of pseudo-critical pairs; two of a general alpha; two of equation mapped with its own transport."""
     for i in range(12):
         yield (
             KIJ[i % 4],
@@ -71,6 +71,7 @@ def option_sets():
     yield "dense", dict(equation="rkpr")
     yield "none", dict(equation="rk")
     yield "dense", dict(equation="mapped", viscosity="residual")
+    yield "dense", dict(equation="mapped", viscosity="residual", enhancement="critical")
 
 
 # Of these, one of each structure of k_ij, of ideal gases, of pairs and of a general alpha; make test leaves the others

@@ -200,7 +200,7 @@ def test_processes_that_are_no_ranks_of_one_run_are_refused(tmp_path):
 class Stranger:
     """What an intercommunicator and the null communicator answer, without an MPI."""
 
-    rank, size, Allreduce, py2f = 0, 1, None, None
+    rank, size, allgather, Isend = 0, 1, None, None
 
     def __init__(self, null=False):
         self.null = null
