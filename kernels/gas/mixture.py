@@ -469,8 +469,8 @@ class Mixture:
         stays constant. criterion: "slope", the time of the steepest rise of T; or a rise of T in K, such as 400, and
         the time at which T has risen by that. longest: s, until when an ignition is looked for.
         Returns an array of the points' shape; NaN where T does not rise by 100 K (or by the criterion) within
-        `longest`, and where `react` finds no solution. The event is found to 1e-6 of the delay; how right the delay is
-        follows from react_rtol and react_atol, see `react`. Errors: as react.
+        `longest`, and, with a RuntimeWarning, where `react` comes to no end. The event is found to 1e-6 of the delay;
+        how right the delay is follows from react_rtol and react_atol, see `react`. Errors: as react.
         """
         refuse((X is None) == (Y is None), "the composition: give one of X and Y.")
         state = dict(T=T, p=p, **({"Y": Y} if X is None else {"X": X}))

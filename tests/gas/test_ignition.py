@@ -70,6 +70,18 @@ def test_shapes_and_what_does_not_ignite():
             mix.ignition_delay(T=1500.0, p=1e6, X=AIR, **more)
 
 
+def test_what_cannot_be_integrated_is_told(recwarn):
+    """A temperature out of range has no delay, and says so; what does not ignite says nothing."""
+    mix = mixture()
+    assert np.isnan(mix.ignition_delay(T=600.0, p=1e5, X=AIR, longest=1e-3)) and not recwarn.list
+
+    with pytest.warns(
+        RuntimeWarning, match=r"no ignition delay found at 1 of 2 points, first at point \[1\].*not a state"
+    ):
+        delay = mix.ignition_delay(T=[1200.0, -5.0], p=1e6, X=AIR, longest=1e-3)
+    assert delay[0] < 1e-3 and np.isnan(delay[1])
+
+
 def test_react_by_moles():
     mix = mixture()
     Y = mix.properties("Y", X=AIR)["Y"]

@@ -14,7 +14,8 @@ import numpy as np
 from ...engine.errors import refuse
 from ...engine.values import real_array
 from ..arrays import call
-from .calls import react
+from ..lost import warn_of_lost
+from .calls import LOST, react
 
 SLOPE = "slope"  # criterion: the steepest rise of T
 SHORTEST = 1e-9  # s: the first time
@@ -66,8 +67,11 @@ def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
     Y = first["Y"].reshape(mixture.ns, *missing, *first["Y"].shape[1:])
     Y = np.broadcast_to(Y, (mixture.ns, *shape)).reshape(mixture.ns, -1)
 
+    status = 0.0 * T  # of the first integration of a point that came to no end
+
     def after(points: Reactors, dt) -> Reactors:
         out = react(mixture, dict(T=points.T, p=points.p, Y=points.Y), dt, kind, None, how["backend"], how["precision"])
+        status[:] = np.where(status > 0, status, out["status"])
         return Reactors(out["T"], out["p"], out["Y"], points.t + dt)
 
     # Times from the shortest to the longest
@@ -88,6 +92,9 @@ def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
         around = march(around.begin, [width / PARTS] * PARTS, after, reached)[0]
 
     delay = np.where(ignites, around.delay, np.nan).reshape(shape)
+    lost = np.where(ignites, 0.0, status).reshape(shape)
+    warn_of_lost("ignition delay", lost if hidden is None else np.ma.array(lost, mask=hidden), LOST, stacklevel=4)
+
     return np.ma.array(delay, mask=hidden) if hidden is not None else delay
 
 
