@@ -65,6 +65,11 @@ class Declaration:
         same = [kernel for kernel in team_kernels.values() if kernel.header == self.header]
         return same if self in same else [self]
 
+    def other_bodies(self) -> frozenset[str]:
+        """The bodies of all other declared kernels of its header."""
+        bodies = [kernel.body for kernel in team_kernels.values() if kernel.header == self.header]
+        return frozenset(bodies) - {self.body}
+
     def organisation(self) -> tuple[int, int]:
         """(members of a team, lanes of a member). Raises ArgumentError for what no block can have."""
         team = self.team or max(1, self.items.threads // max(self.vector, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
@@ -21,6 +22,8 @@ LEAGUE = (
 LARGE = 2**20  # extent of an index where it is not known yet
 OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
 ATOMIC = re.compile(r"\batomic(_\w+)?\s*\(")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+BRACE = re.compile(r"[{}]")
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -257,11 +260,16 @@ def together(kernel: Declaration, entry: Entry) -> list[Declaration]:
     """The kernels of its header that share a source with it.
 
     On a CPU leagues whose number of members is chosen are apart from the others: what the others do with atomics
-    would count as if these did it. A kernel whose tile follows from the extents is by itself.
+    would count as if these did it. So are kernels that count the lanes at work. A kernel whose tile follows from the
+    extents is by itself.
     """
     if not kernel.items.is_sized:
         return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks, lambda _: LARGE)]
-    return [k for k in kernel.of_header() if chosen(k, entry) == chosen(kernel, entry) and k.items.is_sized]
+
+    def source(k: Declaration) -> tuple[bool, bool]:
+        return chosen(k, entry), counts_lanes(k, entry)
+
+    return [k for k in kernel.of_header() if k.items.is_sized and source(k) == source(kernel)]
 
 
 def render(kernels, entry: Entry, dtype, quick=False) -> Source:
@@ -279,7 +287,7 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     bodies = "".join(_texts(header))
     if OUT_OF_LINE.search(bodies):
         text.append("#define CALLS_OUT_OF_LINE")
-    if not entry.in_blocks and (ATOMIC.search(bodies) or _scatter(kernels)):
+    if any(counts_lanes(kernel, entry) for kernel in kernels):
         text.append("#define COUNTS_LANES")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
@@ -302,9 +310,49 @@ def _texts(header) -> list[str]:
     return [file.read_text(errors="replace") for file in files]
 
 
-def _scatter(kernels) -> bool:
-    """Whether threads add to scattered arrays."""
-    return any(array.scattered for kernel in kernels for array in kernel.arrays)
+def counts_lanes(k: Declaration, entry: Entry) -> bool:
+    """Whether a kernel may change a single element by an atomic, or add to it in a copy: a CPU's packs then count the
+    lanes at work, for which short loops pay."""
+    if entry.in_blocks:
+        return False
+    if any(array.scattered for array in k.arrays):
+        return True
+
+    return bool(ATOMIC.search(reached("".join(_texts(k.header)), k.other_bodies())))
+
+
+@functools.lru_cache(maxsize=256)
+def reached(text: str, others: frozenset[str]) -> str:
+    """The text of headers without comments and without the bodies of other kernels that the rest does not name."""
+    text = COMMENT.sub("", text)
+    kept: set[str] = set()
+
+    while True:
+        rest = text
+        for name in others - kept:
+            rest = _without(rest, name)
+        called = {name for name in others - kept if re.search(rf"\b{name}\b", rest)}
+        if not called:
+            return rest
+        kept |= called
+
+
+def _without(text: str, name: str) -> str:
+    """The text without the definitions of a function; all of it where their ends are not found."""
+    while True:
+        found = re.search(rf"\bPOINT_FN\s+void\s+{name}\s*\(", text)
+        begin = text.find("{", found.end()) if found else -1
+        if not found or begin < 0:
+            return text
+
+        depth = 0
+        for brace in BRACE.finditer(text, begin):
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                text = text[: found.start()] + text[brace.end() :]
+                break
+        else:
+            return text
 
 
 def _bodies(kernels) -> tuple:

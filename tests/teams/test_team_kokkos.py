@@ -7,6 +7,7 @@ from team_cases import HEADER, kernel
 import kernels
 from kernels import League, Range, Scan, get_backend
 from kernels.engine.errors import CompileError
+from kernels.teams.render import counts_lanes
 
 EPS = np.finfo(float).eps
 SIZES = (0, 1, 2, 8, 31, 97, 1009)
@@ -242,3 +243,34 @@ def test_a_call_of_kokkos_that_has_another_name(tmp_path):
     league, arguments = League("1", team=8), {"Team": "const Team &team"}
     told = message_of(tmp_path, league, arguments, "team.team_barrier()", arrays="x(n) k(n):int32")
     assert "docs/howto/kokkos.md has those of Kokkos with their names here" in told
+
+
+LANES = """
+// atomic_add(m.k(0), 1) in a comment counts for nobody
+template <class M, class I> POINT_FN void counted(const M &m, const I i) { if (m.x(0) > 0) { atomic_add(m.k(0), 1); } }
+template <class M, class I> POINT_FN void plain(const M &m, const I i) { m.x(i) = 1.0; }
+template <class M, class I> POINT_FN void calling(const M &m, const I i) { counted(m, i); }
+"""
+
+
+@pytest.mark.parametrize(
+    "body, helper, wanted",
+    [
+        ("plain", "", False),
+        ("counted", "", True),
+        ("calling", "", True),
+        ("plain", "template <class M> POINT_FN void raise(const M &m) { atomic_max(m.k(0), 2); }", True),
+    ],
+)
+def test_lanes_are_counted_by_kernels_that_may_change_single_elements(tmp_path, body, helper, wanted):
+    """A body, what it calls, and functions of the header that are no bodies. A short loop pays for the count."""
+    header = tmp_path / "lanes.h"
+    header.write_text(LANES + helper)
+    with kernels.registry.temporary():
+        takes = dict(arrays="x(n) k(1):int32", writes="x k")
+        declared = {
+            name: kernels.team_kernel(f"lanes_{name}", Range("n"), header=header, body=name, **takes)
+            for name in ("counted", "plain", "calling")
+        }
+        assert counts_lanes(declared[body], get_backend("cpu").entry) == wanted
+        assert not counts_lanes(declared[body], get_backend("cuda", arch="sm_90").entry)
