@@ -38,9 +38,9 @@ def einsum(
     casting: str = "safe",
     optimize: Any = True,
 ) -> Any:
-    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. What only moves
-    dimensions or takes a diagonal is a view of the operand, as NumPy's is. A result without dimensions is a number of
-    NumPy's, of CuPy's arrays an array.
+    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. A
+    result for which dimensions are only moved, or a diagonal is taken, is a view of the operand, as in NumPy. A result
+    without dimensions is a number of NumPy; of CuPy's arrays it is an array.
 
     out: may share memory with operands: the result is then computed apart, and copied. order: of the result in memory,
     "K" or None (any), "C", "F" or "A". casting: what may happen to the operands, which become `dtype` or their common

@@ -86,7 +86,7 @@ class TeamKernel(Declaration):
 
 @dataclasses.dataclass(frozen=True)
 class Takes:
-    """What a body takes, in the words of a declaration; see team_kernel."""
+    """The arrays, results, numbers and tokens of a body, in the words of a declaration; see team_kernel."""
 
     arrays: str = ""  # A(N,M) k(n):int32
     writes: str = ""  # names of arrays

@@ -188,7 +188,7 @@ def test_transport_by_residual_entropy_compiles(name, precision):
 
 @pytest.mark.parametrize("name", ["viscous", "thermal_viscous"])
 def test_the_critical_enhancement_compiles(name):
-    """With the thermal properties that it needs. What ten species spill is the mixture's, as above."""
+    """With the thermal properties that it needs. The sums of the mixture fill the registers, as above."""
     c, models = registry.collections[name], dict(equation="mapped", viscosity="residual", enhancement="critical")
     plans = {}
     for ns in (1, 10):
