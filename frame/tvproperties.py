@@ -20,6 +20,7 @@ from .entry import ENTRIES
 from .entry_words import Entry
 from .errors import MIXTURE_CALLS, StateError, UnknownName, closest, refuse
 from .impl import Sizes, TVImpl, teams
+from .impl.launchers import known_inputs
 from .impl.memory import Bound
 from .pairs import Pairs
 from .pins import Pins
@@ -383,17 +384,9 @@ class TVProperties:
         """The fields; and Y, which is 1, for a collection that reads it, where the mixture has one species and no
         composition came."""
         brought = {field.name for field in fields}
-        if self.ns > 1 or brought & COMPOSITIONS or "Y" not in self._reads(collection):
+        if self.ns > 1 or brought & COMPOSITIONS or "Y" not in known_inputs(kernels.registry.name_of(collection)):
             return fields
         return [*fields, Field.contiguous("Y", stripes.IN, ONLY.ctypes.data, (1,), 8)]
-
-    @staticmethod
-    def _reads(collection: str) -> tuple[str, ...]:
-        """What a collection, or a kernel, reads; nothing for an unknown name."""
-        name = kernels.registry.name_of(collection)
-        if name in kernels.registry.collections:
-            return kernels.registry.collections[name].given
-        return kernels.registry.kernels[name].reads if name in kernels.registry.kernels else ()
 
     def react(self, kind: str, fields, dt: float, lo, hi):
         """Every point of a block as a closed adiabatic reactor over dt, in place.

@@ -143,13 +143,14 @@ def variants(name: str, asked: bool = False) -> list[tuple[str, ...]]:
 
 
 def known_inputs(name: str) -> tuple[str, ...]:
-    """The inputs of a collection or kernel, optional ones included."""
-    collection = kernels.registry.collections.get(name)
-    if collection is None:
-        kernel = kernels.registry.kernels[name]
-        reads = [*kernel.reads, *(read.rstrip("?") for read in kernel.order)]
-    else:
+    """The inputs of a collection or kernel, optional ones included; none of an unknown name."""
+    registry, reads = kernels.registry, []
+    if name in registry.collections:
+        collection = registry.collections[name]
         reads = [*collection.given, *itertools.chain(*_optional(collection, True))]
+    elif name in registry.kernels:
+        kernel = registry.kernels[name]
+        reads = [*kernel.reads, *(read.rstrip("?") for read in kernel.order)]
     return tuple(dict.fromkeys(reads))
 
 

@@ -244,14 +244,13 @@ def _in_words(collections: dict[str, str]) -> str:
 
 def _when(kernel) -> str:
     """The values of options that the kernel needs, if the default is not among them."""
-    wanted = [f"{key} {' or '.join(values)}" for key, values in kernel.when if PLAIN[key] not in values]
-    return ", ".join(wanted + [f"phases {kernel.phases}"] * (kernel.phases == "equilibrium"))
+    return ", ".join([f"{key} {' or '.join(values)}" for key, values in _needs(kernel).items()])
 
 
-def _needs(kernel) -> dict[str, str]:
-    """{option: value} that the kernel needs beside the defaults."""
-    needs = {key: values[0] for key, values in kernel.when if PLAIN[key] not in values}
-    return needs | ({"phases": kernel.phases} if kernel.phases == "equilibrium" else {})
+def _needs(kernel) -> dict[str, tuple[str, ...]]:
+    """{option: values of which the kernel needs one} where the default is not among them."""
+    needs = {key: tuple(values) for key, values in kernel.when if PLAIN[key] not in values}
+    return needs | ({"phases": (kernel.phases,)} if kernel.phases == "equilibrium" else {})
 
 
 def _option_sets():
@@ -272,7 +271,8 @@ def _option_sets():
         changes += [(key, value) for value in values[1:] if (key, value) in needed]
 
     sets = [dict(chosen) for count in range(3) for chosen in itertools.combinations(changes, count)]
-    for needs in map(_needs, registry.kernels.values()):
+    for kernel in registry.kernels.values():
+        needs = {key: values[0] for key, values in _needs(kernel).items()}
         if needs not in sets:
             sets.append(needs)
 

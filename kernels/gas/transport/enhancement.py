@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ..declare import constants, exclusion, option, point_kernel, quantity
@@ -41,47 +43,36 @@ SOURCE = (
     "Olchowy & Sengers 1989, Perkins, Sengers, Abdulagatov & Huber 2013 (originals not seen), with the exponent 1/2"
 )
 WHEN = scaling.WHEN | {"enhancement": "critical"}
-HEADER = "gas/transport/enhancement.h"
+kernel = functools.partial(point_kernel, header="gas/transport/enhancement.h", source=SOURCE, when=WHEN)
 
-point_kernel(
+kernel(
     "residual_background",
-    header=HEADER,
     reads=scaling.CONDUCTS,
     writes="lam_background",
     source=scaling.SCALING,
     valid="s+ >= 0; below, as at 0",
-    when=WHEN,
     packs=4,
 )
-point_kernel(
+kernel(
     "enhancement_means",
-    header=HEADER,
     reads="Y W",
     writes="l_mean pv_mean",
     constants="enhancement_rows",
-    source=SOURCE,
     valid="everywhere",
-    when=WHEN,
     packs=4,
 )
-point_kernel(
+kernel(
     "critical_susceptibility",
-    header=HEADER,
     reads="T rho W a_mix a_T p_v p_v_attractive p_v_repulsive Tc_mean l_mean pv_mean",
     writes="susceptibility",
-    source=SOURCE,
     valid="everywhere; 0 above 3/2 Tc_mean",
-    when=WHEN,
     packs=2,
 )
-point_kernel(
+kernel(
     "critical_enhancement",
-    header=HEADER,
     reads="T rho W cp cv mu lam_background susceptibility l_mean",
     writes="lam",
-    source=SOURCE,
     valid="as cp, without bound at the critical point of the equation of state",
-    when=WHEN,
     packs=2,
 )
 
