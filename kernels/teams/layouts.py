@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..engine.backend.facts import REFERENCE
 from .words import Array
@@ -19,6 +19,7 @@ MOST_THREADS = REFERENCE.threads_of_block
 THREADS = 256  # of a device's block
 ROW = 256  # indices of a CPU's tile along the arrays
 PART = 8  # of a device's along the fastest index, where arrays lie across each other
+AGAIN = (64, 1024)  # indices along the fastest index, and threads, of a device's block whose threads read the same
 BEYOND = 1.05  # threads for an index of a row, beside the least number of them
 STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
 SHORT = 4096  # indices of a row that a core of a CPU reads by itself, since the next row lies behind it
@@ -61,7 +62,9 @@ class Layouts:
 
     rank: int = 1  # indices of the range
     count: int = 0  # arrays of the kernel
-    arrays: tuple[ArrayOrder, ...] = ()  # those that have all indices; the others are small beside them
+    arrays: tuple[ArrayOrder, ...] = ()  # those that have all indices
+    again: Order = ()  # indices that an array with others lacks: what a body reads of it along its own extents is the
+    # same for all of them
 
     @functools.cached_property
     def order(self) -> Order:
@@ -103,6 +106,12 @@ class Layouts:
         """Whether neighbours of all arrays lie along the same index."""
         return len(self.near) <= 1
 
+    @property
+    def are_read_again(self) -> bool:
+        """Whether rows of indices share what they read of an array, beside another one that is read along its own
+        extents, too, and comes from memory."""
+        return self.has_more and any(d not in self.near[:1] for d in self.again)
+
     def beside(self, index: int) -> tuple[str, ...]:
         """Names of the arrays in which neighbours along an index lie side by side."""
         return tuple([array.name for array in self.arrays if array.order[0] == index and not array.row])
@@ -132,7 +141,7 @@ class Layouts:
 
         On a device a block of up to 256 threads along the arrays, since a warp's neighbours share lines of memory. On a
         CPU 1024 indices: long rows for the packs, several of them for what neighbours share. Where arrays lie across
-        each other a tile has whole lines of each.
+        each other a tile has whole lines of each. Where rows share what they read, a device's block has many of them.
 
         order: of the indices in a tile. extents: numbers of indices.
         """
@@ -141,7 +150,7 @@ class Layouts:
             side = _side(MOST_THREADS, near)
             return self.shape(order, extents, MOST_THREADS, (min(side, ROW),))
         if self.are_alike:
-            return self._along(order, extents)
+            return self._sharing(order, extents) if self.are_read_again else self._along(order, extents)
 
         # A warp has parts of lines of 32 bytes or more of each array.
         return self.shape(order, extents, THREADS, (PART, _side(THREADS // PART, len(self.near) - 1)))
@@ -161,6 +170,17 @@ class Layouts:
             room //= tile[d]
         return tuple(tile)
 
+    def _sharing(self, order: Order, extents: list[int]) -> tuple[int, ...]:
+        """A block of many threads, with as many rows as may be that read the same."""
+        row, threads = AGAIN
+        fastest = (self.near or order)[0]
+        most = _powers_above(extents)
+        tile = [1] * len(extents)
+        tile[fastest] = min(row, most[fastest])
+        _grow(tile, [d for d in self.again if d != fastest], most, threads)
+        _grow(tile, [fastest], most, THREADS)
+        return tuple(tile)
+
     def shape(self, order: Order, extents: list[int], threads: int, rows: tuple[int, ...]) -> tuple[int, ...]:
         """A tile of so many indices, the others than the near ones as even as may be. Powers of two, so that few shapes
         are compiled.
@@ -169,17 +189,15 @@ class Layouts:
         ahead of the near ones has one place in a tile: the order does not matter then.
         """
         near = self.near or order[:1]
-        most = [1 << max(extent - 1, 0).bit_length() for extent in extents]
+        most = _powers_above(extents)
         tile = [1] * len(extents)
         for k, d in enumerate(near):
             row = rows[min(k, len(rows) - 1)]
             tile[d] = min(row, most[d], threads // math.prod(tile))
 
         behind = [d for d in order[order.index(near[0]) :] if d not in near]
-        for growing in (behind, near):
-            for d in [*growing] * threads.bit_length():
-                if math.prod(tile) < threads and tile[d] < most[d]:
-                    tile[d] *= 2
+        _grow(tile, behind, most, threads)
+        _grow(tile, near, most, threads)
         return tuple(tile)
 
     def fit(self, order: Order, in_columns: bool = False) -> Fit:
@@ -204,6 +222,18 @@ class Layouts:
         return "; ".join(along) or "no array has all indices"
 
 
+def _powers_above(extents: list[int]) -> list[int]:
+    """The powers of two from the extents on."""
+    return [1 << max(extent - 1, 0).bit_length() for extent in extents]
+
+
+def _grow(tile: list[int], along: Iterable[int], most: list[int], threads: int) -> None:
+    """Doubles a tile along these indices in turns, up to so many indices along each, and threads."""
+    for d in [*along] * threads.bit_length():
+        if math.prod(tile) < threads and tile[d] < most[d]:
+            tile[d] *= 2
+
+
 def _side(volume: int, dimensions: int) -> int:
     """The side of a cube in a volume, both powers of two."""
     return 1 << (volume.bit_length() - 1) // dimensions
@@ -222,13 +252,16 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     dimension; the first of equal names is the first index."""
     words = [_name(extent) for extent in extents]
     found = []
+    again: set[int] = set()
     for array in arrays:
         order, row, columns = _order(words, array)
         if len(order) == len(words):
             is_plain = len(array.extents) == len(words) and not array.scattered
             found.append(ArrayOrder(array.name, order, array.written, row, columns, is_plain))
+        elif order and len(array.extents) > len(order):
+            again.update(set(range(len(words))) - set(order))
 
-    return Layouts(len(extents), len(arrays), tuple(found))
+    return Layouts(len(extents), len(arrays), tuple(found), tuple(sorted(again)))
 
 
 def _name(extent: str) -> str:

@@ -290,6 +290,17 @@ def test_tiles_of_arrays_across_each_other_have_lines_of_both():
     assert tiles_over("A(I,J,K) B(J,K,I) C(K,I,J)", "I J K").sized([100] * 3, True, int).tile == (4, 4, 16)
 
 
+def test_rows_that_read_the_same_share_a_block():
+    """On a device, beside an array that comes from memory; as many rows as there are, and as a block has threads."""
+    field = "A(E,Q,V):left B(E,V):left result(E,Q):left"
+    for extents, tile in (([40000, 16], (64, 16)), ([40000, 3], (64, 4)), ([40000, 1], (256, 1)), ([5, 100], (8, 128))):
+        assert tiles_over(field, "E Q").sized(extents, True, int).tile == tile
+    for alone in ("A(E,Q,V):left B(V) result(E,Q):left", "A(E,Q,V):left B(E):left result(E,Q):left"):
+        assert tiles_over(alone, "E Q").sized([40000, 16], True, int).tile == (256, 1)
+    product = tiles_over("A(I,K) B(K,J) C(I,J)", "I J").sized([2048, 2048], True, int)
+    assert not product.tile  # nothing but C has both indices
+
+
 # ---- packs and lines of memory
 def placed(shape, offset, order="C"):
     """An array of NaN that begins `offset` numbers behind a line of memory."""
