@@ -20,7 +20,7 @@ MOST_INDICES = 6  # of tiles
 MOST_IN_TILES = 512  # threads of a block of several tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
 LARGEST = 8  # bytes of a value of a scan
-AT_WORK = 1024  # threads of a multiprocessor in a scan, which hide each other's waits
+MANY = 2**24  # indices of a scan from which on large blocks are faster
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -160,33 +160,48 @@ class ScanItems(Items):
 
     kind = "scan"
     threads = 256
+    at_work = 512  # of a multiprocessor: a thread has the registers for its indices
     takes = "an index"
-    loop = "for_scan<{threads}, {results}>"
+    loop = "for_scan<{threads}, {each}, {results}>"
     call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
     arguments = ("a.begin[0]",)
 
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
+    def sized(self, extents, in_blocks, size_of):
+        return LongScanItems(self.extents) if in_blocks and extents[0] >= MANY else self
+
     def of_block(self, threads):
         return threads * self._each(threads)
 
     def bounds(self, threads):
-        return f"{threads}, {max(1, AT_WORK // threads)}"
+        return f"{threads}, {max(1, self.at_work // threads)}"
 
     def shared(self, threads):
         return threads * (self._each(threads) + 1) * LARGEST
 
-    @staticmethod
-    def _each(threads: int) -> int:
-        """Indices of a device's thread, as in scan_threads.h."""
-        return 8 if threads > 512 else 16
+    def _each(self, threads: int) -> int:
+        """Indices of a device's thread."""
+        return 16 if threads > 512 else 32
+
+    def text(self, block):
+        return {"each": str(self._each(int(block))) if block else "1"}
 
     def holders(self, threads):
         return threads
 
     def published(self, number, threads):
         return -(-number // self.of_block(threads))
+
+
+class LongScanItems(ScanItems):
+    """The same with many indices, of which a device's block takes more at a time: fewer blocks wait for each other."""
+
+    threads = 384
+
+    def _each(self, threads):
+        return 48 if threads == self.threads else super()._each(threads)
 
 
 @dataclasses.dataclass(frozen=True)

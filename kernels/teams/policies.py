@@ -94,7 +94,7 @@ class Range(Indices):
 
 class Scan(Indices):
     """body(m, i, result, last) for each index, perhaps with last = false, then with last = true, where `result` reads
-    as what all before gave. block: threads of a device's block; None: 256."""
+    as what all before gave. block: threads of a device's block; None: 256, or 384 where indices are many."""
 
     def items(self, where, arrays):
         return ScanItems((str(self.indices),))

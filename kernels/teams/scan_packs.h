@@ -74,7 +74,7 @@ template <class T> struct alignas(128) ScanFront {
     }
 };
 
-template <int, class RESULTS, class Body>
+template <int, int, class RESULTS, class Body>
 POINT_FN int for_scan(long items, int threads, const League &, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;

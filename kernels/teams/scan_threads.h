@@ -91,12 +91,11 @@ template <class T, int EACH> struct PartOfTile {
     POINT_FN T &of_thread(int k) const { return first[place(EACH * (threadIdx.x & 31)) + k]; }
 };
 
-template <int THREADS, class RESULTS, class Body>
+template <int THREADS, int EACH, class RESULTS, class Body>
 POINT_FN void for_scan(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
-    constexpr int EACH = THREADS > 512 ? 8 : 16;
-    constexpr int PART = 32 * EACH; // indices of a thread, as in items.py, and of a warp
+    constexpr int PART = 32 * EACH; // indices of a warp
     static_assert(THREADS % 32 == 0, "a scan has whole warps");
     const R reducer;
     const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
@@ -139,21 +138,19 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
         UNROLL
         for (int k = 0; k < EACH; ++k) part.of_row(k) = given[k];
         __syncwarp();
-        T own[EACH], of_thread, all;
+        T of_thread, all;
         reducer.neutral(of_thread);
         UNROLL
-        for (int k = 0; k < EACH; ++k) {
-            own[k] = part.of_thread(k);
-            reducer.join(of_thread, own[k]);
-        }
+        for (int k = 0; k < EACH; ++k) reducer.join(of_thread, part.of_thread(k));
         T before = joined_before<THREADS>(of_thread, 1, all, reducer, turn);
         if (threadIdx.x == 0 && tile > 0) tiles.tile[tile].write(OF_TILE, all);
 
         // All before each index in the tile
         UNROLL
         for (int k = 0; k < EACH; ++k) {
+            const T own = part.of_thread(k);
             part.of_thread(k) = before;
-            reducer.join(before, own[k]);
+            reducer.join(before, own);
         }
         __syncwarp();
 

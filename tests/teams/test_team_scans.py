@@ -5,6 +5,7 @@ import pytest
 from team_cases import JOINS, kernel
 
 from kernels import ArgumentError, League, Scan, get_backend
+from kernels.teams import items
 
 SCANNED = {
     kind: kernel(
@@ -47,6 +48,20 @@ def test_prefix_sums_of_a_launch(be, kind, n):
         np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(v))
         np.testing.assert_array_equal(be.to_host(arrays["before"]), np.cumsum(v) - v)
         assert run.value("total") == v.sum()
+
+
+def test_prefix_sums_of_many_indices(be, monkeypatch):
+    """A device's larger blocks, with less for the test to do than would need them."""
+    monkeypatch.setattr(items, "MANY", 5000)
+    v = np.random.default_rng(4).integers(-99, 99, 70001)
+    arrays = be.placed(v=v, before=np.zeros_like(v), with_=np.zeros_like(v))
+    arrays["with"] = arrays.pop("with_")
+    run = SCANNED["whole"].bind(arrays, be, quick=True)
+    run()
+    np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(v))
+    assert run.value("total") == v.sum()
+    if be.entry.in_blocks:
+        assert run.team == items.LongScanItems.threads
 
 
 def test_the_largest_so_far(be):
