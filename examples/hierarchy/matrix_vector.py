@@ -114,7 +114,7 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
             ("flat", YAX_FLAT, Sizes(), {}),
             ("team", YAX_TEAM, Sizes("auto 32" if short else "auto 1024"), {}),
             ("parts", YAX_PARTS, Sizes("auto 32" if short else "auto 256"), {"parts": -(-m // SHARE)}),
-            ("lanes", YAX_LANES, Sizes(), {"rows": 256}),
+            ("lanes", YAX_LANES, Sizes(), {"rows": 512}),
         ):
             run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
             times[name] = seconds(backend, run, nrepeat)

@@ -119,7 +119,7 @@ class LeagueItems(Items):
     kind = "league"
     has_teams = True
     takes = "a team"
-    loop = "for_league<Team<{team}, {vector}>, {one}, {results}, {scratch}, {level_1}, {writes}>"
+    loop = "for_league<{team}, {one}, {results}, {scratch}, {level_1}, {writes}>"
     call = "[m](const auto &team, auto &results) INLINED {{ (void)results, {body}({m}, team{arguments_of_results}); }}"
 
     def of_block(self, threads):

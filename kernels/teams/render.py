@@ -178,11 +178,11 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     threads = members * lanes
 
     # The loop over the items, and the body as it calls it.
-    one = f"Team<1, {lanes}, {number}, {len(k.arrays)}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
+    team = f"Team<{members}, {lanes}, true>" if _reads_ahead(k, entry) else f"Team<{members}, {lanes}>"
+    one = f"Team<1, {lanes}, {number}, {len(k.arrays)}>" if chosen(k, entry) else team
     of_results = f"Results<{', '.join([result.type for result in k.results])}>"
     loop = k.items.loop.format(
-        team=members,
-        vector=lanes,
+        team=team,
         one=one,
         threads=threads,
         results=of_results,
@@ -315,9 +315,15 @@ def counts_lanes(k: Declaration, entry: Entry) -> bool:
     lanes at work, for which short loops pay."""
     if entry.in_blocks:
         return False
-    if any(array.scattered for array in k.arrays):
-        return True
+    return any(array.scattered for array in k.arrays) or _has_atomics(k)
 
+
+def _reads_ahead(k: Declaration, entry: Entry) -> bool:
+    """Whether a device's kernel may change whole numbers of 32 bits in scratch by atomics; see over_ahead."""
+    return entry.in_blocks and any(piece.kind == "int32" for piece in k.scratch) and _has_atomics(k)
+
+
+def _has_atomics(k: Declaration) -> bool:
     return bool(ATOMIC.search(reached("".join(_texts(k.header)), k.other_bodies())))
 
 

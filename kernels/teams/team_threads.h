@@ -80,6 +80,17 @@ template <class Range, class F> POINT_FN void over(const Range &range, const F &
     for (long i = range.own(); i < range.n; i += Range::count) f(i);
 }
 
+// The same where f changes shared memory by atomics: in such a loop a compiler does not read ahead by itself.
+template <class Range, class F> POINT_FN void over_ahead(const Range &range, const F &f) {
+    constexpr long step = Range::count;
+    long i = range.own();
+    for (; i + 3 * step < range.n; i += 4 * step) {
+        UNROLL
+        for (int k = 0; k < 4; ++k) f(i + k * step);
+    }
+    for (; i < range.n; i += step) f(i);
+}
+
 // sum = what the reducer makes of all that f(i, s) gives to s
 template <class Range, class F, class T, class R>
 POINT_FN void over_range(const Range &range, const F &f, T &sum, const R &reducer) {
@@ -112,7 +123,8 @@ template <int VECTOR> struct Member {
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
 };
 
-template <int SIZE, int VECTOR> struct Team {
+// AHEAD: the body changes whole numbers of 32 bits in scratch by atomics.
+template <int SIZE, int VECTOR, bool AHEAD = false> struct Team {
     static constexpr int THREADS = SIZE * VECTOR;
     static constexpr int LANES = VECTOR;
     static_assert(VECTOR > 0 && VECTOR <= 32 && !(VECTOR & (VECTOR - 1)), "lanes: a power of two up to 32");
@@ -129,7 +141,10 @@ template <int SIZE, int VECTOR> struct Team {
     POINT_FN Each<THREADS, VECTOR> each(long n) const { return {n, turn}; }
     POINT_FN Vector<THREADS> vector(long n) const { return {n, turn}; }
     template <class F> POINT_FN void for_each(long n, const F &f) const { over(each(n), f); }
-    template <class F> POINT_FN void for_vector(long n, const F &f) const { over(vector(n), f); }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const {
+        if constexpr (AHEAD) over_ahead(vector(n), f);
+        else over(vector(n), f);
+    }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
 
     template <class T> POINT_FN void tell(T &value) const { ::tell<THREADS>(value, turn); }
@@ -160,8 +175,8 @@ template <int PARTS, int THREADS, int VECTOR> struct PartOf {
     }
 };
 
-template <int PARTS, int SIZE, int VECTOR, class F> POINT_FN void for_parts(const Team<SIZE, VECTOR> &, const F &f) {
-    f(PartOf<PARTS, SIZE * VECTOR, VECTOR>());
+template <int PARTS, class T, class F> POINT_FN void for_parts(const T &, const F &f) {
+    f(PartOf<PARTS, T::THREADS, T::LANES>());
 }
 
 template <class T, class F> POINT_FN void single_per_team(const T &, const F &f) {
