@@ -153,10 +153,6 @@ HOSTILE = {
         put(*CO2, TRAN, "geometry", "ring"),
         r"'CO2': transport: geometry is 'ring', wanted atom, linear or nonlinear",
     ),
-    "no diameter": (
-        put(*CO2, TRAN, "diameter", None),
-        r"species 'CO2': transport: diameter is missing, wanted a number",
-    ),
     "diameter in m": (
         put(*CO2, TRAN, "diameter", 3.7e-10),
         r"species 'CO2': diameter is 3.7e-20, wanted 1e-11 to 1e-07 m",
