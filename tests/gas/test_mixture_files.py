@@ -329,6 +329,35 @@ def test_data_that_no_model_reads_are_not_asked_for(block, value, message, tmp_p
         mix.properties("mu D", T=500.0, p=1e5, X={"CO2": 1}, backend="cpu")
 
 
+@pytest.mark.parametrize(
+    "place, key, meant",
+    [
+        ((), "unit", "units"),
+        (("phases", 0), "rate-multiplier", "rate-multipliers"),
+        (("phases", 0), "kinetic", "kinetics"),
+        (("species", 0), "transports", "transport"),
+        (("species", 0, "thermo"), "reference_pressure", "reference-pressure"),
+        (("species", 0, "transport"), "polarisability", "polarizability"),
+        (("species", 0, "transport"), "Rotational-Relaxation", "rotational-relaxation"),
+        (("species", 0, "critical-parameters"), "volume-tanslation", "volume-translation"),
+        (("species", 0, "equation-of-state"), "binary_a", "binary-a"),
+    ],
+)
+def test_a_misspelt_key_is_refused(place, key, meant, tmp_path):
+    """It would count as absent. Keys that resemble none are the author's own, as in Cantera."""
+    data = base()
+    node = data
+    for step in place:
+        node = node[step]
+
+    read(tmp_path, data)
+    node["sampled by"] = "an author"
+    read(tmp_path, data)
+    node[key] = node.get(meant, 1.0)
+    with pytest.raises(MixtureError, match=f"unknown key '{key}', did you mean '{meant}'"):
+        read(tmp_path, data)
+
+
 def test_notes_are_kept(tmp_path):
     data = base()
     data["species"][0]["note"] = "of the species"

@@ -32,6 +32,16 @@ MEASURED = {
     "power-law": ("power_law", (("viscosity", "Pa*s"), ("temperature", "K"), ("exponent", "1"))),
     "liquid-density": ("liquid", (("temperature", "K"), ("pressure", "Pa", ONE_ATM), ("density", "kg/m^3"))),
 }
+# Keys of the maps of a species, and of these.
+SPECIES = "name composition thermo transport equation-of-state critical-parameters real-gas sites units note".split()
+TRANSPORT = (
+    "model geometry diameter well-depth dipole polarizability rotational-relaxation acentric-factor "
+    "dispersion-coefficient quadrupole-polarizability units note"
+).split()
+CRITICAL_POINT = (
+    "critical-temperature critical-pressure critical-molar-volume critical-compressibility acentric-factor "
+    "volume-translation rackett-compressibility units note source"
+).split()
 # Key in `critical-parameters`, field of SpeciesData, unit.
 CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
 
@@ -54,6 +64,7 @@ def species_row(node, elements, needs: Needs):
 
     Raises Unusable for a species that is no gas molecule, MixtureError for its data.
     """
+    node.spelt(*SPECIES)
     name, composition = node.data["name"], node.child("composition", "a map of elements")
     _refuse_condensed(node, name, composition)
     if not needs.optional:
@@ -147,6 +158,7 @@ def _critical(node, model, choices, composition):
     choices: {species: choice}: missing numbers are looked up or estimated; None: they are an error.
     """
     eos, critical = eos_of(node, model), node.child("critical-parameters")
+    critical.spelt(*CRITICAL_POINT)
     translation = critical.number("volume-translation", "m^3/kmol", math.nan)
     row = {
         "Vc": _critical_volume(critical),
@@ -233,6 +245,7 @@ def _transport(node, omega=None):
         return {"geometry": -1} | dict.fromkeys(unknown, math.nan)
 
     block = node.child("transport")
+    block.spelt(*TRANSPORT)
     block.choice("model", ["gas"], "'gas'")
     if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
         warnings.warn(
