@@ -57,11 +57,12 @@ class Flow:
     comm: mpi4py communicator or None. frame: a Frame of layer.open_frame that several flows of a process share, one
     after the other; None: the flow opens and closes its own, on the case's backend. source: optional function (x, y, z)
     -> (ns + 4, nz, ny, nx) rates of partial densities, momentum and energy [SI per s], for manufactured solutions.
+    look: function of this flow, called when it has its mixture, before anything is compiled: it may refuse.
 
     Raises CaseError for what cannot be set up, FlowError from `step` and `check` when a state has no time step.
     """
 
-    def __init__(self, case, comm=None, frame=None, source=None):
+    def __init__(self, case, comm=None, frame=None, source=None, look=None):
         layer.declare()
         self.case = case
         self.ranks = Ranks(case, comm)
@@ -70,6 +71,9 @@ class Flow:
         self._begin_frame(frame, comm)
         self.scheme = Scheme.of(case, self.mixture, source is not None)
         self.ns, self.dimensions = self.mixture.ns, case.dimensions
+        if look is not None:
+            look(self)
+
         self.block = Block(case, self.ranks, self.frame)
         arrays.allocate(self.block, case, self.scheme, self.ns)
         given = initial.of_case(case, self.block, self.mixture)  # before minutes of compiling: it may be refused
@@ -189,8 +193,9 @@ class Flow:
             return Q[:ns].sum(0)
         if name in PRIMITIVE:
             return Q[ns + PRIMITIVE.index(name)]
-        if name.startswith("Y_") and name[2:] in names:
-            return Q[names.index(name[2:])] / Q[:ns].sum(0)
+        species = self.mixture.find(name[2:]) if name.startswith("Y_") else None
+        if species:
+            return Q[names.index(species)] / Q[:ns].sum(0)
         if name == "mach":
             rho, u, p = Q[:ns].sum(0), Q[ns : ns + 3], Q[ns + 3]
             gamma_c = self.block.interior("gamma_eq" if self.scheme.phases else "gamma_c")[0]

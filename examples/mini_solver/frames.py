@@ -2,11 +2,38 @@
 
 import pathlib
 
-from .errors import wanted
+from .errors import check_known, wanted
+from .fields import output_names, phase_names
 from .files import need, whole
 from .pictures import Scene, look
 from .results import draws, earlier
 from .studio import Film, Frame, Sheet
+
+
+def refuse_frames(flow):
+    """CaseError for fields to draw that the flow does not have, and for axes that they cannot have. The flow needs its
+    mixture, and no kernels yet."""
+    given = flow.case.output
+    species = [f"Y_{name}" for name in flow.mixture.names]
+    known = [*output_names(flow), *"uvw", "mach", *species, *phase_names(flow)]
+    named = [name for name in given["frame"] if not (name.startswith("Y_") and flow.mixture.find(name[2:]))]
+    check_known(named, list(dict.fromkeys(known)), "[output] frame: unknown field")
+
+    for name, pair in given["frame_limits"].items():
+        _refuse_limits(name, pair, given)
+    for name in given["frame_log"]:
+        wanted(name in given["frame"], f"[output] frame_log: '{name}' is not drawn; frame = {given['frame']}.")
+        wanted(not look(name).signed, f"[output] frame_log: '{name}' has two signs; wanted a positive field.")
+
+
+def _refuse_limits(name, pair, given):
+    wanted(name in given["frame"], f"[output] frame_limits: '{name}' is not drawn; frame = {given['frame']}.")
+
+    logarithmic = name in given["frame_log"]
+    fits = isinstance(pair, list) and len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair)
+    fits = fits and pair[0] < pair[1] and not (logarithmic and pair[0] <= 0)
+    said = f"[output] frame_limits {name} = {pair!r}; wanted [lowest, highest]"
+    wanted(fits, said + (", above 0: its axis is logarithmic." if logarithmic else "."))
 
 
 class Frames:
@@ -21,8 +48,6 @@ class Frames:
         self.files, self.folder = files, pathlib.Path(folder)
         self.names, self._milliseconds = given["frame"], int(given["frame_ms"])
         self._limits, self._logarithmic = dict(given["frame_limits"]), given["frame_log"]
-        self._refuse_limits()
-        self._refuse_logarithms()
 
         self.paths = earlier(flow, folder, "frame-????????.png", continued)
         self._draws = draws(flow.case)
@@ -30,20 +55,6 @@ class Frames:
             need("matplotlib", "pictures")
             if flow.ranks.rank == 0:
                 files.draw(Sheet(Scene.of(flow.case), self.names, self._limits, self._logarithmic))
-
-    def _refuse_limits(self):
-        for name, pair in self._limits.items():
-            wanted(name in self.names, f"[output] frame_limits: '{name}' is not drawn; frame = {self.names}.")
-
-            fits = isinstance(pair, list) and len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair)
-            fits = fits and pair[0] < pair[1] and not (name in self._logarithmic and pair[0] <= 0)
-            said = f"[output] frame_limits {name} = {pair!r}; wanted [lowest, highest]"
-            wanted(fits, said + (", above 0: its axis is logarithmic." if name in self._logarithmic else "."))
-
-    def _refuse_logarithms(self):
-        for name in self._logarithmic:
-            wanted(name in self.names, f"[output] frame_log: '{name}' is not drawn; frame = {self.names}.")
-            wanted(not look(name).signed, f"[output] frame_log: '{name}' has two signs; wanted a positive field.")
 
     def write(self, flow):
         """Have the present state drawn. Collective."""

@@ -16,11 +16,11 @@ import signal
 import sys
 
 from .artist import Artist
-from .errors import FlowError, OutputError, check_known
-from .fields import AverageFile, FieldFiles, output_names, phase_names
+from .errors import FlowError, OutputError
+from .fields import AverageFile, FieldFiles
 from .files import Files, hdf5
 from .flow import Flow
-from .frames import Frames
+from .frames import Frames, refuse_frames
 from .history import History
 from .report import Report
 from .restart import RESTART, read_restart, write_restart
@@ -45,8 +45,7 @@ class Run:
             if draws(case) and (comm is None or comm.rank == 0):
                 artist.begin()  # it loads what it needs while the flow is set up
 
-            self.flow = flow = Flow(case, comm)
-            self._refuse_unknown_frames()
+            self.flow = flow = Flow(case, comm, look=refuse_frames)
             flow.balance.start = flow.sums()
             if restart:
                 read_restart(flow, restart)
@@ -68,11 +67,6 @@ class Run:
         self.frames = Frames(files, self.folder, continued)
         self.history = History(files, self.folder, continued)
         self.averages = AverageFile(files, self.folder) if self.flow.averages else None
-
-    def _refuse_unknown_frames(self):
-        species = [f"Y_{name}" for name in self.flow.mixture.names]
-        known = [*output_names(self.flow), "u", "v", "w", "mach", "rho", *species, *phase_names(self.flow)]
-        check_known(self.case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
 
     def _is_last(self, restart) -> bool:
         """Whether this restart file is the last restart of the folder."""

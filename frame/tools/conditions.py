@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from kernels.gas.composition import fractions
+
 from ..errors import ArgumentError
 
 # Label, unit and divisor of axes.
@@ -17,10 +19,11 @@ def wanted(fits, message):
 
 
 def species_index(name, mixture, option) -> int:
-    """Index of a species. Raises ArgumentError, which begins with `option`, for an unknown species."""
-    known = ", ".join(mixture.names)
-    wanted(name in mixture.names, f"{option}: species '{name}' is not in the mixture, which has {known}.")
-    return mixture.names.index(name)
+    """Index of a species, also by another usual name. Raises ArgumentError, which begins with `option`, for an unknown
+    species."""
+    own = mixture.find(name)
+    wanted(own, f"{option}: species '{name}' is not in the mixture, which has {', '.join(mixture.names)}.")
+    return mixture.names.index(own)
 
 
 def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
@@ -28,21 +31,11 @@ def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
 
     Raises ArgumentError for a part that cannot be read.
     """
-    amount = np.zeros(mixture.ns)
-    for part in text.split(","):
-        name, colon, number = part.strip().partition(":")
-        at = species_index(name, mixture, f"{option} {text}")
+    try:
+        amount = fractions("Y" if mass else "X", text, mixture.names)
+    except ArgumentError as error:
+        raise ArgumentError(f"{option} {text}: {error}") from None
 
-        try:
-            value = float(number) if colon else 1.0
-        except ValueError:
-            value = math.nan
-
-        message = f"{option} {text}: got the amount '{number}' of {name}, wanted a number of 0 or more."
-        wanted(0 <= value < math.inf, message)
-        amount[at] += value
-
-    wanted(amount.sum() > 0, f"{option} {text}: the amounts sum to zero.")
     masses = amount if mass else amount * mixture.species.W
     return masses / masses.sum()
 

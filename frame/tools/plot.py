@@ -208,7 +208,8 @@ def _quantities(text, mixture):
             f"--what {part}: '{name}' has one value a species, wanted {name}:<species> with one of "
             f"{', '.join(mixture.names)}."
         )
-        wanted(per != "ns" or species in mixture.names, message)
+        own = mixture.find(species) if per == "ns" else None
+        wanted(per != "ns" or own, message)
         message = f"--what {part}: wanted a quantity with one value a point, or NAME:<species>."
         wanted(per != "ns*ns" and (per or not colon), message)
 
@@ -216,7 +217,7 @@ def _quantities(text, mixture):
         title, unit, by = SHOWN.get(name, (quantity.what, quantity.unit, 1.0))
         row = None
         if per:
-            title, row = f"{title} of {species}", mixture.names.index(species)
+            title, row = f"{title} of {own}", mixture.names.index(own)
         out.append((title, unit if unit != "1" else "-", by, name, row))
 
     return out

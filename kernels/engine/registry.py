@@ -24,8 +24,17 @@ _folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar("folder o
 
 
 def split(names) -> tuple[str, ...]:
-    """Names in one text with blanks or commas, or in a list, as a tuple."""
-    return tuple(names.replace(",", " ").split()) if isinstance(names, str) else tuple(names)
+    """Names in one text with blanks or commas, or in a list, as a tuple. Raises ArgumentError for anything else."""
+    if isinstance(names, str):
+        return tuple(names.replace(",", " ").split())
+
+    try:
+        listed = tuple(names)
+    except TypeError:
+        listed = (names,)
+    wrong = [name for name in listed if not isinstance(name, str)]
+    refuse(wrong, f"names {names!r}: wanted a text such as 'rho cp', or a list of texts.")
+    return listed
 
 
 class Registry:

@@ -38,7 +38,7 @@ def properties_of_one(mixture, names, arrays: dict) -> dict | None:
             continue
         return None
 
-    key = ("one state", names if isinstance(names, str) else tuple(names), *arrays)
+    key = ("one state", names if isinstance(names, str) else split(names), *arrays)
     bound = mixture._programs.get(key)
     if bound is None:
         bound = mixture._programs[key] = BoundState(mixture, key[1], arrays)

@@ -191,3 +191,32 @@ def test_names_that_are_not_there(names, words):
 def test_options_are_checked():
     with pytest.raises(ArgumentError, match="option equation = 'pengrobinson'"):
         Mixture.from_names("CH4", equation="pengrobinson")
+
+
+SUBSTANCES = """
+phases: [{name: gas, thermo: ideal-gas, species: [methane, Oxygen, nitromethane, C4H10]}]
+species:
+- {name: methane, composition: {C: 1, H: 4}, thermo: &t {model: constant-cp, cp0: 35 J/mol/K}}
+- {name: Oxygen, composition: {O: 2}, thermo: *t}
+- {name: nitromethane, composition: {C: 1, H: 3, N: 1, O: 2}, thermo: *t}
+- {name: C4H10, composition: {C: 4, H: 10}, thermo: *t}
+"""
+
+
+def test_a_species_that_is_named_as_its_substance(tmp_path):
+    """By its formula, or what mechanisms call it; the package has no nitromethane. C4H10 may be either butane."""
+    (tmp_path / "named.yaml").write_text(SUBSTANCES)
+    mix = Mixture.from_yaml(tmp_path / "named.yaml", equation="ideal", takahashi="off")
+    names = ("CH4", "ch4", "METHANE", "O2", "CH3NO2", "C4H10", "NC4H10", "n-butane", "CH3OH")
+    assert [mix.find(name) for name in names] == [
+        *("methane", "methane", "methane", "Oxygen", "nitromethane", "C4H10", None, None, None)
+    ]
+
+    X = mix.properties("X", X={"CH4": 1, "O2": 3}, backend="cpu")["X"]
+    assert X.tolist() == [0.25, 0.75, 0, 0]
+    assert mix.species.index("CH4") == 0 and mix.species.subset(["O2", "CH4"]).names == ("Oxygen", "methane")
+    assert Mixture.from_yaml(tmp_path / "named.yaml", equation="ideal", without=["CH3NO2", "O2"]).names == (
+        *("methane", "C4H10"),
+    )
+    with pytest.raises(ArgumentError, match="species 'methane' is given more than once"):
+        mix.properties("X", X="CH4:1, methane:1")

@@ -437,6 +437,41 @@ def test_heat_capacities_in_other_letters(tmp_path):
             np.testing.assert_allclose(got[name], theirs, rtol=0, atol=32 * EPS * np.abs(theirs).max(), err_msg=name)
 
 
+GIBBS = """
+phases: [{name: gas, thermo: ideal-gas, species: [A, B]}]
+species:
+- name: A
+  composition: {O: 2}
+  thermo:
+    model: piecewise-Gibbs
+    h0: 10 kJ/mol
+    data: {298.15: 0 J/mol, 200: 2750 J/mol, 400: -3900 J/mol, 600: -13.8 kJ/mol, 1000: -39.6 kJ/mol, 2000: -125 kJ/mol}
+- name: B
+  composition: {O: 1}
+  thermo: {model: piecewise-Gibbs, h0: 5000, dimensionless: true, data: {298.15: -20, 900: -25}, T-min: 210, T-max: 900}
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*extrapolated", "ignore:.*cp/R jumps")
+def test_gibbs_energies_at_some_temperatures(tmp_path):
+    """Against Cantera, and the energies of the file; at and next to its temperatures too. 64 eps of the largest value:
+    a range's constants are differences of those before it, up to five."""
+    path = tmp_path / "gibbs.yaml"
+    path.write_text(GIBBS)
+    mix = Mixture.from_yaml(path, **IDEAL)
+    gas = ct.Solution(str(path))
+    T = np.array([210.0, 298.15, np.nextafter(298.15, 0), 400.0, np.nextafter(400.0, 999), 600.0, 899.0, 1900.0])
+
+    for Y in ([1.0, 0.0], [0.0, 1.0], [0.5, 0.5]):
+        got = mix.properties("cp h s", T=T, p=1.01325e5, Y=np.array(Y)[:, None])
+        gases = [(gas.cp_mass, gas.enthalpy_mass, gas.entropy_mass) for gas.TPY in ((here, 101325.0, Y) for here in T)]
+        for name, theirs in zip(("cp", "h", "s"), np.array(gases).T):
+            np.testing.assert_allclose(got[name], theirs, rtol=0, atol=64 * EPS * np.abs(theirs).max(), err_msg=name)
+
+    g = mix.properties("g", T=[298.15, 400.0, 600.0], p=1.01325e5, X={"A": 1})["g"] * mix.species.W[0]
+    np.testing.assert_allclose(g, [0.0, -3.9e3, -13.8e3], rtol=1e-13, atol=1e-9)
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_constant_heat_capacity_has_no_end(tmp_path):
     """Without T-min and T-max it is the same at all temperatures of the models, and no warning speaks of a range."""

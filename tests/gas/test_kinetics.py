@@ -8,10 +8,12 @@ import pytest
 from device_for_tests import be  # noqa: F401
 from frame_host import Host
 from kernel_cases import project_kernels
+from mixtures_for_tests import ROOT
 from reference import kinetics
 
 import kernels
 from kernels import Mixture
+from kernels.gas.kinetics.plain import WRITTEN
 from kernels.gas.plan import Launch
 from kernels.gas.planning import make_plan
 from kernels.gas.program import Program, Wanted
@@ -330,6 +332,24 @@ def test_no_reactions_are_rates_of_zero(tmp_path):
     without = [name for name in mechanism_names() if name not in ("H2", "HO2")]
     left = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal", without=without)
     assert left.nr == 0 and all("left out" in note for note in left.species.mechanism.notes)
+
+
+@pytest.mark.parametrize("without", [(), ("C2H4", "C2H5", "C2H6", "C2H3", "C2H2")], ids=["a loop", "written out"])
+def test_an_inert_collider_stays(without, monkeypatch):
+    """CH2(S) + N2 <=> CH2 + N2: N2 is neither made nor consumed, to the last bit, also in slopes. Compiled as for users:
+    products and sums in one rounding would show."""
+    monkeypatch.delenv("FRAME_CXXFLAGS", raising=False)
+    mix = Mixture.from_yaml(ROOT / "examples/mechanisms/ch4_o2.yaml", equation="ideal", without=list(without))
+    assert (mix.nr > WRITTEN) == (not without)
+
+    T, p, Y = states(40, mix.ns)
+    n = mix.names.index("N2")
+    out = mix.properties("omega creation omega_T omega_Y", T=T, p=p, Y=Y)
+
+    assert out["creation"][n].max() > 0
+    for name in ("omega", "omega_T"):
+        assert np.isfinite(out[name]).all() and not out[name][n].any()
+    assert not out["omega_Y"].reshape(mix.ns, mix.ns, -1)[n].any()
 
 
 def mechanism_names():

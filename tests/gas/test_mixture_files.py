@@ -8,7 +8,8 @@ import pytest
 from mixture_files import BASE, base, read
 from ruamel.yaml import YAML
 
-from kernels.engine.errors import MixtureError
+from kernels import Mixture
+from kernels.engine.errors import ArgumentError, MixtureError
 from kernels.gas.species import GAS_CONSTANT
 from kernels.gas.species.cantera_yaml import gas_phases, read_cantera_yaml
 
@@ -296,6 +297,65 @@ def test_own_atomic_weight_single_range_and_fit_range(tmp_path):
     assert (got.T_min[1], got.T_mid[1], got.T_max[1]) == (250.0, 2000.0, 2000.0)
     assert got.T_fit == (90.0, 2500.0)
     assert ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None).max_temp == 2000.0
+
+
+@pytest.mark.parametrize(
+    "block, value, message",
+    [
+        ("critical-parameters", {"critical-temperature": 304.13}, "critical-pressure is missing"),
+        ("critical-parameters", {"critical-temperature": "304 bar"}, "got '304 bar'"),
+        ("equation-of-state", {"model": "Peng-Robinson", "a": 0, "b": 0, "acentric-factor": 0.2}, "a: got 0"),
+        ("transport", {"model": "gas", "geometry": "linear", "well-depth": 244.0}, None),
+    ],
+)
+def test_data_that_no_model_reads_are_not_asked_for(block, value, message, tmp_path):
+    """An ideal gas needs no critical point, a density no diameter. Whatever reads them names the species."""
+    data = base()
+    data["species"][0][block] = value
+    if message:
+        with pytest.raises(MixtureError, match=f"'CO2'.*{message}"):
+            read(tmp_path, data)
+    else:
+        read(tmp_path, data)
+
+    mix = Mixture.from_yaml(tmp_path / "mix.yaml", equation="ideal")
+    out = mix.properties("rho cp", T=500.0, p=1e5, X={"CO2": 1}, backend="cpu")
+    assert out["rho"] == pytest.approx(1e5 * mix.species.W[0] / (GAS_CONSTANT * 500.0), rel=8 * EPS)
+    assert out["cp"] == pytest.approx(3.5 * GAS_CONSTANT / mix.species.W[0], rel=8 * EPS)
+
+    other = dict(viscosity="chung") if message else {}
+    mix = Mixture.from_yaml(tmp_path / "mix.yaml", equation="ideal", **other)
+    with pytest.raises(ArgumentError, match="species CO2.* without"):
+        mix.properties("mu D", T=500.0, p=1e5, X={"CO2": 1}, backend="cpu")
+
+
+@pytest.mark.parametrize(
+    "place, key, meant",
+    [
+        ((), "unit", "units"),
+        (("phases", 0), "rate-multiplier", "rate-multipliers"),
+        (("phases", 0), "kinetic", "kinetics"),
+        (("species", 0), "transports", "transport"),
+        (("species", 0, "thermo"), "reference_pressure", "reference-pressure"),
+        (("species", 0, "transport"), "polarisability", "polarizability"),
+        (("species", 0, "transport"), "Rotational-Relaxation", "rotational-relaxation"),
+        (("species", 0, "critical-parameters"), "volume-tanslation", "volume-translation"),
+        (("species", 0, "equation-of-state"), "binary_a", "binary-a"),
+    ],
+)
+def test_a_misspelt_key_is_refused(place, key, meant, tmp_path):
+    """It would count as absent. Keys that resemble none are the author's own, as in Cantera."""
+    data = base()
+    node = data
+    for step in place:
+        node = node[step]
+
+    read(tmp_path, data)
+    node["sampled by"] = "an author"
+    read(tmp_path, data)
+    node[key] = node.get(meant, 1.0)
+    with pytest.raises(MixtureError, match=f"unknown key '{key}', did you mean '{meant}'"):
+        read(tmp_path, data)
 
 
 def test_notes_are_kept(tmp_path):

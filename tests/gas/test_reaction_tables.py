@@ -70,6 +70,19 @@ def test_sorted_tables_are_the_same_reactions(tables):
         assert with_collider == sorted(with_collider)
 
 
+def test_species_on_both_sides_are_the_last(tables):
+    """Where rates.h looks for them, in tables as read and sorted; one reactant at least is consumed."""
+    found = 0
+    for rows in (*tables.pairs.values(), *tables.sorted().pairs.values()):
+        for row in rows:
+            both = [s for s in row.reactants for other in row.products if s == other]
+            found += len(both)
+            assert row.reactants[len(row.reactants) - len(both) :] == row.products[len(row.products) - len(both) :]
+            assert row.reactants[0] not in both
+
+    assert found
+
+
 def test_the_plain_rows_read_back(tables):
     """Numbers of a row against its fields, at the places that rates.h reads."""
     for row in tables.others:

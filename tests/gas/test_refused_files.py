@@ -55,8 +55,12 @@ HOSTILE = {
     "count text": (put(*CO2, "composition", {"C": "one"}), r"'CO2': composition: C: got 'one', wanted a number"),
     "no thermo data": (put(*N2, "thermo", None), r"species 'N2': thermo is missing, wanted NASA7"),
     "model of thermo": (
-        put(*N2, "thermo", "model", "piecewise-Gibbs"),
-        r"species 'N2': thermo: model is 'piecewise-Gibbs', wanted one of NASA7, NASA9, Shomate, constant-cp",
+        put(*N2, "thermo", "model", "Einstein"),
+        r"species 'N2': thermo: model is 'Einstein', wanted one of NASA7, NASA9, Shomate, constant-cp, piecewise-Gibbs",
+    ),
+    "Gibbs energies without 298.15 K": (
+        put(*N2, "thermo", {"model": "piecewise-Gibbs", "data": {300: 0.0, 400: -1e7}}),
+        r"'N2': thermo: data: got \{300: 0.0, .* wanted 2 to 9 temperatures in K, 298.15 among them",
     ),
     "Shomate of three ranges": (
         put(*N2, "thermo", {"model": "Shomate", "temperature-ranges": [200, 500, 1000, 6000], "data": [NASA] * 3}),
@@ -152,10 +156,6 @@ HOSTILE = {
     "geometry": (
         put(*CO2, TRAN, "geometry", "ring"),
         r"'CO2': transport: geometry is 'ring', wanted atom, linear or nonlinear",
-    ),
-    "no diameter": (
-        put(*CO2, TRAN, "diameter", None),
-        r"species 'CO2': transport: diameter is missing, wanted a number",
     ),
     "diameter in m": (
         put(*CO2, TRAN, "diameter", 3.7e-10),

@@ -14,6 +14,7 @@ from mixtures_for_tests import ROOT
 from examples.mini_solver import restart as restarts
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
+from examples.mini_solver.flow import Flow
 from examples.mini_solver.pictures import Maps, Scene, look
 from examples.mini_solver.run import Run
 
@@ -202,11 +203,13 @@ def test_colours_of_signed_fields_are_centred_at_0():
 @pytest.mark.parametrize(
     "output, told",
     [
+        ({"frame": ["Y_O3"]}, "unknown field 'Y_O3'"),
         ({"frame": ["u"], "frame_log": ["u"]}, "two signs"),
         ({"frame": ["T"], "frame_log": ["rho"]}, "'rho' is not drawn"),
         ({"frame": ["rho"], "frame_log": ["rho"], "frame_limits": {"rho": [0, 1]}}, "above 0"),
     ],
 )
-def test_a_logarithmic_axis_that_cannot_be(tmp_path, output, told):
+def test_frames_that_cannot_be_are_refused_before_anything_is_compiled(tmp_path, monkeypatch, output, told):
+    monkeypatch.setattr(Flow, "_make_parts", lambda flow: pytest.fail("kernels were compiled"))
     with pytest.raises(CaseError, match=told):
         Run(Case(dict(WAVE, output=output)), folder=tmp_path, out=io.StringIO())

@@ -150,7 +150,7 @@ def test_ridge_is_where_cp_is_largest():
         ("--x T --at p=50bar --what cp", "positive numbers"),
         ("--x T --at q=3 --what cp", "wanted T=... or p=..."),
         ("--x X_O2 --from O2:1 --what cp", "ends in the same composition"),
-        ("--x T --from O2:a --what cp", "got the amount 'a' of O2"),
+        ("--x T --from O2:a --what cp", "'O2' is 'a', wanted a number"),
         ("--x X_O2 --y Y_H2 --what cp", "only one of the two"),
         ("--x T --to O2 --what cp", "belongs to a mixing line"),
         ("--x p=0:1e5 --what cp", "has to be positive"),
@@ -171,8 +171,9 @@ def test_composition():
     W = mix.species.W
     Y = plot.composition("CH4:1,O2:2", mix, False, "--from")
     np.testing.assert_allclose(Y[:2], np.array([1, 2]) * W[:2] / (W[0] + 2 * W[1]), rtol=1e-15)
+    np.testing.assert_array_equal(plot.composition("methane:1,oxygen:2", mix, False, "--from"), Y)
     np.testing.assert_allclose(plot.composition("CH4:1,O2:3", mix, True, "--from")[:2], [0.25, 0.75], rtol=1e-15)
-    with pytest.raises(ArgumentError, match="sum to zero"):
+    with pytest.raises(ArgumentError, match="sum to 0"):
         plot.composition("CH4:0", mix, False, "--from")
 
 
@@ -299,8 +300,8 @@ def test_phases_of_other_numbers_of_species(composition, tmp_path, monkeypatch):
     "arguments, words",
     [
         ("", "--from is needed"),
-        ("--from CH4:1,N2:1", "species 'N2' is not in the mixture"),
-        ("--from CH4:a", "got the amount 'a' of CH4"),
+        ("--from CH4:1,N2:1", "no species 'N2' in this mixture"),
+        ("--from CH4:a", "'CH4' is 'a', wanted a number"),
         ("--from CH4,O2 --at x=0.5", "wanted T=... or p=..."),
         ("--from CH4,O2 --at T=-3", "positive numbers"),
         ("--from CH4 --at T=150", "belongs to the diagrams of two species; --from CH4 has 1"),

@@ -203,6 +203,15 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
     }
 }
 
+// Whether a species of a row of A reactants and B products stands on both sides: it is neither made nor consumed. Such
+// species are the last ones of each side, in the same order; the first reactant is none (tables.py). To add a rate and
+// subtract it again would leave its rounding.
+template <int A, int B, class Species> POINT_FN bool on_both_sides(const Species &at, const int j) {
+    const int reactant = j < A ? j : j - B;
+    const int product = reactant + B;
+    return reactant > 0 && product >= A && at[reactant] == at[product];
+}
+
 // use(number, forward, reverse, net, each_net, each_left, each_right) of a reaction with A reactants and B products,
 // each with the coefficient 1 (a species may be among them several times, also on both sides); each_*(add) calls
 // add(species, nu)
@@ -216,18 +225,20 @@ POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int
     R after = reversible * s.D[at[A]];
     UNROLL
     for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
-    const auto left = [&](const auto &add, const double sign) {
+    const auto net = [&](const auto &add) {
         UNROLL
-        for (int j = 0; j < A; ++j) add(at[j], sign);
+        for (int j = 0; j < A + B; ++j)
+            if (!on_both_sides<A, B>(at, j)) add(at[j], j < A ? -1.0 : 1.0);
     };
-    const auto right = [&](const auto &add, const double sign) {
+    const auto left = [&](const auto &add) {
         UNROLL
-        for (int j = A; j < A + B; ++j) add(at[j], sign);
+        for (int j = 0; j < A; ++j) add(at[j], 1.0);
     };
-    use(
-        number, scale * before, scale * after, scale * (before - after),
-        [&](const auto &add) { left(add, -1.0), right(add, 1.0); }, [&](const auto &add) { left(add, 1.0); },
-        [&](const auto &add) { right(add, 1.0); });
+    const auto right = [&](const auto &add) {
+        UNROLL
+        for (int j = A; j < A + B; ++j) add(at[j], 1.0);
+    };
+    use(number, scale * before, scale * after, scale * (before - after), net, left, right);
 }
 
 // those of one kind, from the table: factor, number, coefficient, collider, 1 where reversible, species. Those without
@@ -384,6 +395,7 @@ template <class M, class R> struct NetWalker {
             UNROLL_BY(1)
             do {
                 int at[A + B];
+                at[0] = first;
                 UNROLL
                 for (int j = 1; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
                 const int third = whole_number(row[3]);
@@ -399,9 +411,11 @@ template <class M, class R> struct NetWalker {
                 const R q = scale * (before - after);
                 sum = sum - q;
                 UNROLL
-                for (int j = 1; j < A; ++j) w[at[j]] = w[at[j]] - q;
+                for (int j = 1; j < A; ++j)
+                    if (!on_both_sides<A, B>(at, j)) w[at[j]] = w[at[j]] - q;
                 UNROLL
-                for (int j = A; j < A + B; ++j) w[at[j]] = w[at[j]] + q;
+                for (int j = A; j < A + B; ++j)
+                    if (!on_both_sides<A, B>(at, j)) w[at[j]] = w[at[j]] + q;
                 ++i, row += 5 + A + B;
             } while (i < count && row[5] == same);
             w[first] = w[first] + sum;

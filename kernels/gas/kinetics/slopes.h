@@ -154,9 +154,13 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
     template <int A, int B, class Species, class Slope>
     POINT_FN void pair(const scalar factor, const int number, const int collider, const scalar reversible,
                        const Species &at, const Slope &J) const {
-        const auto net = [&](const auto &add) INLINED {
+        const auto each = [&](const auto &use) INLINED {
             UNROLL
-            for (int i = 0; i < A + B; ++i) add(at[i], i < A ? -1.0 : 1.0);
+            for (int i = 0; i < A + B; ++i)
+                if (!on_both_sides<A, B>(at, i)) use(i, i < A ? -1.0 : 1.0);
+        };
+        const auto net = [&](const auto &add) INLINED {
+            each([&](int i, const double nu) INLINED { add(at[i], nu); });
         };
         R scale = factor * s.I[at[0]];
         R before = s.D[at[0]];
@@ -184,8 +188,7 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
             UNROLL
             for (int l = 0; l < A; ++l)
                 if (l != j) slope = slope * s.c[at[l]];
-            UNROLL
-            for (int i = 0; i < A + B; ++i) J(i, j) += (i < A ? -1.0 : 1.0) * slope;
+            each([&](int i, const double nu) INLINED { J(i, j) += nu * slope; });
         }
         if (reversible > 0) {
             UNROLL
@@ -194,8 +197,7 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
                 UNROLL
                 for (int l = A; l < A + B; ++l)
                     if (l != j) slope = slope * s.D[at[l]];
-                UNROLL
-                for (int i = 0; i < A + B; ++i) J(i, j) -= (i < A ? -1.0 : 1.0) * slope;
+                each([&](int i, const double nu) INLINED { J(i, j) -= nu * slope; });
             }
         }
     }

@@ -36,8 +36,8 @@ class ReactionRow:
     coefficient: int  # row of the rate coefficient: exponents first, then falloffs, then those of tabled.py
     collider: int  # row of third-body weights; the number of colliders if none multiplies the rate
     reversible: bool
-    reactants: tuple[int, ...]  # species; a coefficient of 2 is the species twice
-    products: tuple[int, ...]
+    reactants: tuple[int, ...]  # species; a coefficient of 2 is the species twice; those on both sides are the last
+    products: tuple[int, ...]  # the same
     net: dict[int, float]  # {species: products less reactants}
 
     @property
@@ -163,7 +163,7 @@ class ReactionTables:
                 r.reversible,
             )
             if _paired(r, self.L):
-                row = ReactionRow(*head, _species(r.reactants), _species(r.products), r.net)
+                row = ReactionRow(*head, *_sides(r), r.net)
                 self.pairs[row.pattern].append(row)
             else:
                 self.others.append(_general_row(r, head, self.shift))
@@ -247,10 +247,7 @@ class ReactionTables:
         other.pairs = {}
 
         for pattern, rows in self.pairs.items():
-            turned = [
-                dataclasses.replace(row, reactants=tuple(sorted(row.reactants, key=lambda s: (-often[s], s))))
-                for row in rows
-            ]
+            turned = [_by_frequency(row, often) for row in rows]
             turned.sort(key=lambda row: (row.collider < len(self.colliders), row.reactants + row.products))
             other.pairs[pattern] = turned
 
@@ -278,22 +275,38 @@ def _elements(species, mechanism):
 # ---------------------------------------------------------------- reactions
 
 
-def _species(side) -> tuple[int, ...]:
+def _species(side) -> collections.Counter:
     """Each species of a side as often as it counts."""
-    out: list[int] = []
-    for s, nu in side.items():
-        out += [s] * round(nu)
-    return tuple(out)
+    return collections.Counter({s: round(nu) for s, nu in side.items()})
+
+
+def _sides(reaction: Reaction) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(reactants, products), those that stand on both sides behind the others and in one order."""
+    left, right = _species(reaction.reactants), _species(reaction.products)
+    both = left & right
+    last = tuple(both.elements())
+    return (*(left - both).elements(), *last), (*(right - both).elements(), *last)
+
+
+def _by_frequency(row: ReactionRow, often: collections.Counter) -> ReactionRow:
+    """The row, its more frequent reactant first. Those that stand on both sides stay the last."""
+    both = (collections.Counter(row.reactants) & collections.Counter(row.products)).total()
+    consumed = len(row.reactants) - both
+    first = sorted(row.reactants[:consumed], key=lambda s: (-often[s], s))
+    return dataclasses.replace(row, reactants=(*first, *row.reactants[consumed:]))
 
 
 def _paired(reaction: Reaction, L) -> bool:
     """Whether the fast form serves: integer coefficients, up to three species a side, orders equal to the coefficients,
-    exponentials in range all along the products of a side."""
+    exponentials in range all along the products of a side. A reactant is consumed."""
+    if not any(nu < 0 for nu in reaction.net.values()):
+        return False
+
     for side in (reaction.reactants, reaction.products):
         if any(nu != round(nu) for nu in side.values()):
             return False
 
-        species = list(_species(side))
+        species = list(_species(side).elements())
         if not 1 <= len(species) <= 3 or np.abs(L[species]).max() >= FARTHEST:
             return False
 

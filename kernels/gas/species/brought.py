@@ -87,6 +87,14 @@ def meant(name) -> tuple[str, ...]:
     return alike or _of_formula(name) or _of_substance(name)
 
 
+def substances(name) -> tuple[str, ...]:
+    """What a name may mean: species of the package as `meant` finds them, else substances of substances.csv."""
+    found = meant(name)
+    if found:
+        return found
+    return tuple(dict.fromkeys(row.name for row in _rows(str(name))))
+
+
 def _of_formula(name: str) -> tuple[str, ...]:
     """Species whose composition a name writes, each element once; case does not count."""
     elements = {element for atoms in _atoms_of().values() for element, _ in atoms}
@@ -106,10 +114,18 @@ def _of_substance(name: str) -> tuple[str, ...]:
         return (other,)
 
     labels = set()
+    for row in _rows(name):
+        labels |= _labels(row)
+    return tuple(species for species in known() if species.upper() in labels)
+
+
+def _rows(name: str) -> list:
+    """The rows of substances.csv that have this name, as a substance's or in mechanisms."""
+    out = []
     for (label, _), row in critical.table().items():
         if name.upper() in (label, row.name.upper()) or row.name.lower() == f"n-{name.lower()}":
-            labels |= _labels(row)
-    return tuple(species for species in known() if species.upper() in labels)
+            out.append(row)
+    return out
 
 
 def _labels(row) -> set[str]:

@@ -10,6 +10,8 @@ from .cantera_file import Node
 from .units import short as _short
 
 PENG_ROBINSON, RK, IDEAL = "Peng-Robinson", "Redlich-Kwong", "ideal-gas"  # thermo models of gas phases
+CUBICS = (PENG_ROBINSON, RK)
+CUBIC = "model a b acentric-factor binary-a volume-translation units note".split()  # keys of their maps
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # units of a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
 
@@ -25,6 +27,8 @@ def eos_of(node, model=PENG_ROBINSON):
     for data in models:
         block = Node(data, f"{node.where}: equation-of-state", node.units)
         if block.data.get("model") == model:
+            if model in CUBICS:
+                block.spelt(*CUBIC)
             return block
     return Node({}, node.where, node.units)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib.util
 import itertools
@@ -19,6 +20,7 @@ from .cantera_text import first_document, text_of
 from .gas_constant import GAS_CONSTANT
 from .units import Units, short as _short
 
+ALIKE = 0.8  # likeness of two keys, by difflib, from which one is taken for the other misspelt
 LARGEST = 2**24  # bytes of a file; mechanisms of 7000 species have 12 MB
 DEEPEST = 60  # maps within maps
 SHORT = 2**17  # characters of a text whose data are kept: of 100 species, or of as many reactions
@@ -126,6 +128,19 @@ class Node:
         """Refuses all other keys: a misspelt key would otherwise be ignored in silence."""
         for key in self.data:
             self.refuse(key not in known, f"unknown key {_short(key)}, wanted some of {', '.join(known)}.")
+
+    def spelt(self, *known):
+        """Refuses a key that resembles one of these: misspelt, it would be ignored in silence. Others are the
+        author's own."""
+        written = {_plain(key): key for key in known}
+        for key in self.data:
+            for like in [] if key in known else difflib.get_close_matches(_plain(key), written, 1, ALIKE):
+                self.fail(f"unknown key {_short(key)}, did you mean {written[like]!r}?")
+
+
+def _plain(key) -> str:
+    """A key without its letter case, with hyphens."""
+    return str(key).lower().replace("_", "-")
 
 
 def _written_out(node, sizes):
@@ -256,6 +271,7 @@ class File:
             warnings.warn(f"{path}: has several YAML documents; the first is read, as by Cantera.", stacklevel=4)
 
         self.top = Node(self._data(text), str(path), Units(R=R))
+        self.top.spelt("units")
 
     def beside(self, path) -> File:
         """Another file, by its path from this file's folder."""

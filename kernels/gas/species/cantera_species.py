@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...engine.errors import refuse
+from ...engine.errors import MixtureError, refuse
 from . import critical as substances
 from .cantera_eos import PENG_ROBINSON, RK, eos_of, rk_critical
 from .cantera_thermo import read_thermo
@@ -32,6 +32,16 @@ MEASURED = {
     "power-law": ("power_law", (("viscosity", "Pa*s"), ("temperature", "K"), ("exponent", "1"))),
     "liquid-density": ("liquid", (("temperature", "K"), ("pressure", "Pa", ONE_ATM), ("density", "kg/m^3"))),
 }
+# Keys of the maps of a species, and of these.
+SPECIES = "name composition thermo transport equation-of-state critical-parameters real-gas sites units note".split()
+TRANSPORT = (
+    "model geometry diameter well-depth dipole polarizability rotational-relaxation acentric-factor "
+    "dispersion-coefficient quadrupole-polarizability units note"
+).split()
+CRITICAL_POINT = (
+    "critical-temperature critical-pressure critical-molar-volume critical-compressibility acentric-factor "
+    "volume-translation rackett-compressibility units note source"
+).split()
 # Key in `critical-parameters`, field of SpeciesData, unit.
 CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
 
@@ -43,12 +53,18 @@ class Needs(NamedTuple):
     optional: bool  # whether species may lack them: an ideal gas, or a and b of Redlich-Kwong
     choices: Mapping | None  # {species: choice} for a look-up of missing ones, see critical.py; None: they are an error
 
+    @property
+    def ideal(self) -> bool:
+        """Whether nothing is read of them: an ideal gas."""
+        return self.optional and self.model == PENG_ROBINSON
+
 
 def species_row(node, elements, needs: Needs):
     """The fields of a species for SpeciesData.from_arrays, with name, p_ref, sources and origin.
 
     Raises Unusable for a species that is no gas molecule, MixtureError for its data.
     """
+    node.spelt(*SPECIES)
     name, composition = node.data["name"], node.child("composition", "a map of elements")
     _refuse_condensed(node, name, composition)
     if not needs.optional:
@@ -80,18 +96,22 @@ def species_row(node, elements, needs: Needs):
 
 
 def _critical_of(node, needs: Needs, extra, composition) -> dict:
-    """The critical properties of a species; nan where it lacks them and may do so. See `_critical`."""
-    has_none = not eos_of(node).data and not node.has("critical-parameters")
-    if needs.optional and needs.model == PENG_ROBINSON and needs.choices is None and has_none:
-        return dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation", "Z_RA"), math.nan) | {"origin": {}}
-
+    """The critical properties of a species; nan where it may lack them and they are incomplete or cannot be read. See
+    `_critical`."""
     # The file may name the substance; the caller's choice counts more.
-    choice_of_file = {}
-    if extra.has("substance"):
-        choice_of_file[node.data["name"]] = extra.text("substance", "a CAS number, or 'estimate'")
+    choices = None
+    if needs.choices is not None:
+        of_file = {}
+        if extra.has("substance"):
+            of_file[node.data["name"]] = extra.text("substance", "a CAS number, or 'estimate'")
+        choices = of_file | dict(needs.choices)
 
-    choices = None if needs.choices is None else choice_of_file | dict(needs.choices)
-    return _critical(node, needs.model, choices, composition.data)
+    try:
+        return _critical(node, needs.model, choices, composition.data)
+    except MixtureError:
+        if choices is not None or not needs.ideal:
+            raise
+    return dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation", "Z_RA"), math.nan) | {"origin": {}}
 
 
 def _sources(node) -> dict[str, str]:
@@ -138,6 +158,7 @@ def _critical(node, model, choices, composition):
     choices: {species: choice}: missing numbers are looked up or estimated; None: they are an error.
     """
     eos, critical = eos_of(node, model), node.child("critical-parameters")
+    critical.spelt(*CRITICAL_POINT)
     translation = critical.number("volume-translation", "m^3/kmol", math.nan)
     row = {
         "Vc": _critical_volume(critical),
@@ -214,7 +235,8 @@ def _critical_volume(critical):
 
 
 def _transport(node, omega=None):
-    """Transport data of a species with Cantera's defaults: an absent number is 0. nan without the block `transport`.
+    """Transport data of a species with Cantera's defaults: an absent number is 0. nan without the block `transport`, or
+    for a diameter or a well depth that it lacks: a law that reads these refuses the species.
 
     omega: acentric factor of the equation of state. A warning says if the block has another acentric factor.
     """
@@ -223,6 +245,7 @@ def _transport(node, omega=None):
         return {"geometry": -1} | dict.fromkeys(unknown, math.nan)
 
     block = node.child("transport")
+    block.spelt(*TRANSPORT)
     block.choice("model", ["gas"], "'gas'")
     if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
         warnings.warn(
@@ -233,8 +256,8 @@ def _transport(node, omega=None):
 
     return {
         "geometry": GEOMETRY[block.choice("geometry", GEOMETRY, "atom, linear or nonlinear")],
-        "diameter": block.number("diameter") * ANGSTROM,
-        "well_depth": block.number("well-depth"),
+        "diameter": block.number("diameter", default=math.nan) * ANGSTROM,
+        "well_depth": block.number("well-depth", default=math.nan),
         "dipole": block.number("dipole", default=0.0),
         "polarizability": block.number("polarizability", default=0.0) * ANGSTROM**3,
         "rotational_relaxation": block.number("rotational-relaxation", default=0.0),

@@ -47,6 +47,11 @@ from .names import Names, own_name
 from .units import short as _short
 
 GASES = (PENG_ROBINSON, RK, IDEAL)
+# Keys of a phase: those of Cantera's gases, and `real-gas`.
+PHASE = (
+    "name thermo elements species kinetics reactions transport state real-gas rate-multipliers adjacent-phases "
+    "skip-undeclared-elements skip-undeclared-third-bodies explicit-third-body-duplicates units note"
+).split()
 
 
 def gas_phases(path) -> list[tuple[str, str]]:
@@ -243,6 +248,7 @@ def _choose_phase(file, wanted, models):
     name = wanted if wanted is not None else _first_fitting(phases, models)
     node = phases[name]
     thermo = node.data.get("thermo")
+    node.spelt(*PHASE)
     node.refuse(thermo not in GASES, f"thermo is {_short(thermo)}, wanted a gas: {', '.join(map(repr, GASES))}.")
     return node, name
 

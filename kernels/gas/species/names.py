@@ -48,16 +48,33 @@ def _kept(names: tuple[str, ...]) -> Names:
     return Names(names)
 
 
+@functools.lru_cache(maxsize=16)
+def _by_substance(names: tuple[str, ...]) -> dict[str, list[str]]:
+    """{substance: names that can mean no other}."""
+    from .brought import substances  # reads the package's species: for names that the mixture spells otherwise
+
+    out: dict[str, list[str]] = {}
+    for name in names:
+        meanings = substances(name)
+        if len(meanings) == 1:
+            out.setdefault(meanings[0], []).append(name)
+    return out
+
+
 def own_name(name, names) -> str | None:
     """The mixture's name of the species that somebody calls `name`: the same, in other letters where only one species
-    has it so, or another usual name as in Mixture.from_names. None: of no species, or of several."""
+    has it so, or another usual name of the substance: `methane` is `CH4`, whichever of them the mixture has. None: of
+    no species, or of several."""
+    names = tuple(names)
     if name in names:
         return name
-    found = _kept(tuple(names)).find(name)
+    found = _kept(names).find(name)
     if found is not None:
         return found
 
-    from .brought import meant  # reads the package's species: for names that the mixture spells otherwise
+    from .brought import substances
 
-    others = [other for other in meant(name) if other in names]
+    others: list[str] = []
+    for substance in substances(name):
+        others += _by_substance(names).get(substance, [])
     return others[0] if len(others) == 1 else None

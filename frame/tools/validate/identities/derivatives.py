@@ -8,7 +8,7 @@ import numpy as np
 
 from ..report import Row
 from ..scale import EPS, scales
-from ..states import KINDS, draw, part
+from ..states import KINDS, draw, part, too_cold
 from .judged import GIVEN, THERMAL
 
 SUBSET = 2000  # states, of which each is evaluated 36 times in quadruple precision
@@ -139,15 +139,21 @@ def rows(job):
     states, q, undecided = _smooth_states(job)
     slopes = {by: _stencil(job.mixture, states, by, job.threads) for by in "Tp"}
 
-    laws = [(law, slopes[by][quantity], right(q), size(q)) for law, (quantity, by, right, size) in LAWS.items()]
+    laws = []
+    for law, (quantity, by, right, size) in LAWS.items():
+        laws.append((law, slopes[by][quantity], right(q), size(q), undecided))
+
+    # Where cv may be negative the speed of sound is NaN.
+    undecided_cv = undecided | too_cold(job.mixture, states, q["X"])
     with np.errstate(all="ignore"):
-        laws += _at_constant_s_or_rho(slopes, q)
+        for law in _at_constant_s_or_rho(slopes, q):
+            laws.append((*law, undecided_cv))
 
     why = (
         f"derivatives: sixth-order differences of the quadruple build, the best of {len(STEPS)} steps at each state; "
         f"left out where two orders differ by more than {KNOWN:g} of the size (critical point, phase change, branches "
         "of formulas within a step), and within 3 % of where polynomials meet"
     )
-    for law, left, right, size in laws:
+    for law, left, right, size, left_out in laws:
         row = Row("identities", law, TOLERANCE + KNOWN, "relative", why)
-        yield row.add(left.value - right, size, states, undecided | ~(left.unsure <= KNOWN * size))
+        yield row.add(left.value - right, size, states, left_out | ~(left.unsure <= KNOWN * size))
