@@ -212,9 +212,16 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
     UNROLL_BY(1)
     for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
         Trial<M, R> trial;
+        R x_main = R(0.0), Tc_main = R(0.0);
         FOR_SPECIES (k, M::NS) {
             const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
-            trial.ln_W[k] = select(o.is_vapour, o.d[k], select(is_main, R(0.0), R(m.phase_ln_rest[0])));
+            x_main = select(is_main, s.x[k], x_main);
+            Tc_main = select(is_main, R(m.phase_Tc[k]), Tc_main);
+        }
+        FOR_SPECIES (k, M::NS) {
+            const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
+            const R rest = rest_of_trial(m, feed, s.x, k, x_main, Tc_main);
+            trial.ln_W[k] = select(o.is_vapour, o.d[k], select(is_main, R(0.0), rest));
         }
         const R lean = select(o.is_vapour, R(0.0), R(LEAN));
         const auto below = is_below(m, plane, todo, lean, feed, trial);

@@ -36,6 +36,8 @@ constexpr double OWN_LIQUID = -0.5; // ln of the ratio of a species' fugacity to
 constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a saturated vapour at the critical point
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
+// T/Tc of a species from which on a liquid of it needs others; ln of the ratio of their amount to its own there
+constexpr double NEAR_CRITICAL = 0.95, LN_OTHERS = -1.9;
 constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 
 // One mole of the mixture at T and p
@@ -281,6 +283,14 @@ POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const 
     return d - ln_K + saturated * (m.phase_Tc[k] / feed.at.T) - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
 }
 
+// ln of the amount of species i in a trial that is rich in species k, of which there is 1. Next to the critical
+// temperature of that, and above, it is a liquid with enough of the others alone. x: the phase that they come from.
+template <class M, class R>
+POINT_FN R rest_of_trial(const M &m, const Feed<M, R> &feed, const R *x, const int i, const R x_k, const R Tc_k) {
+    const R others = log(at_least(x[i], LEAST_AMOUNT)) - log(at_least(R(1.0 - x_k), LEAST_AMOUNT));
+    return select(feed.at.T > NEAR_CRITICAL * Tc_k, R(LN_OTHERS + others), R(m.phase_ln_rest[0]));
+}
+
 // Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of
 // fugacities first. Water beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
 template <class M, class R> struct Another {
@@ -402,11 +412,18 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     const R part = select(o.start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
+    R z_rich = R(0.0), Tc_rich = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const auto is_turn = !is_heaviest && fabs(o.another.turn - double(k)) < 0.5;
+        z_rich = select(is_turn, feed.z[k], z_rich);
+        Tc_rich = select(is_turn, R(m.phase_Tc[k]), Tc_rich);
+    }
     FOR_SPECIES (k, M::NS) {
         const auto is_other = o.ln_K[k] > o.least;
         const auto is_another = fabs(o.another.turn - double(k)) < 0.5;
         const auto is_rich = (is_heaviest && !is_other) || (!is_heaviest && is_another);
-        const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
+        const R rest = select(is_heaviest, R(m.phase_ln_rest[0]), rest_of_trial(m, feed, feed.z, k, z_rich, Tc_rich));
+        const R rich = select(is_rich, R(0.0), rest);
         const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
         const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * o.ln_K[k]));
         trial.ln_W[k] = select(begin, select(o.start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
