@@ -50,7 +50,8 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
 }
 
 // The candidates of the points of `ask`, and the points that have any. Of liquids only those whose species is the main
-// one of no liquid, or the main one in a liquid that repels it.
+// one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two liquids
+// are mainly methane there.
 template <class M, class R>
 POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
                                    Candidates<M, R> &o) {
@@ -92,7 +93,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         const R ln_share = select(in_x, ln_x[k], ln_y[k]);
         R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
         by_itself = select(feed.at.T < MEANINGLESS * m.phase_Tc[k], larger(by_itself, R(0.01 * k)), by_itself);
-        const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled;
+        const auto is_critical = feed.at.T > NEAR_CRITICAL * m.phase_Tc[k] && by_itself > NEARLY_OWN;
+        const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled || is_critical;
         o.own[k] =
             select(is_other && feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }

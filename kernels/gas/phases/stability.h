@@ -38,6 +38,7 @@ constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures 
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
 // T/Tc of a species from which on a liquid of it needs others; ln of the ratio of their amount to its own there
 constexpr double NEAR_CRITICAL = 0.95, LN_OTHERS = -1.9;
+constexpr double MAINLY = 0.7; // share from which on a phase is much the same as the liquid of its main species
 constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 
 // One mole of the mixture at T and p
@@ -284,11 +285,13 @@ POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const 
 }
 
 // ln of the amount of species i in a trial that is rich in species k, of which there is 1. Next to the critical
-// temperature of that, and above, it is a liquid with enough of the others alone. x: the phase that they come from.
+// temperature of that, and above, it is a liquid with enough of the others alone. x: the phase that they come from;
+// where k is its main species the trial is to be unlike it.
 template <class M, class R>
 POINT_FN R rest_of_trial(const M &m, const Feed<M, R> &feed, const R *x, const int i, const R x_k, const R Tc_k) {
     const R others = log(at_least(x[i], LEAST_AMOUNT)) - log(at_least(R(1.0 - x_k), LEAST_AMOUNT));
-    return select(feed.at.T > NEAR_CRITICAL * Tc_k, R(LN_OTHERS + others), R(m.phase_ln_rest[0]));
+    const auto takes_up = feed.at.T > NEAR_CRITICAL * Tc_k && x_k < MAINLY;
+    return select(takes_up, R(LN_OTHERS + others), R(m.phase_ln_rest[0]));
 }
 
 // Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of
