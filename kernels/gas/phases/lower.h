@@ -50,7 +50,8 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
 }
 
 // The candidates of the points of `ask`, and the points that have any. Of liquids only those whose species is the main
-// one of no liquid, or the main one in a liquid that repels it.
+// one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two liquids
+// are mainly methane there.
 template <class M, class R>
 POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
                                    Candidates<M, R> &o) {
@@ -92,7 +93,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         const R ln_share = select(in_x, ln_x[k], ln_y[k]);
         R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
         by_itself = select(feed.at.T < MEANINGLESS * m.phase_Tc[k], larger(by_itself, R(0.01 * k)), by_itself);
-        const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled;
+        const auto is_critical = feed.at.T > NEAR_CRITICAL * m.phase_Tc[k] && by_itself > NEARLY_OWN;
+        const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled || is_critical;
         o.own[k] =
             select(is_other && feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
@@ -212,9 +214,16 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
     UNROLL_BY(1)
     for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
         Trial<M, R> trial;
+        R x_main = R(0.0), Tc_main = R(0.0);
         FOR_SPECIES (k, M::NS) {
             const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
-            trial.ln_W[k] = select(o.is_vapour, o.d[k], select(is_main, R(0.0), R(m.phase_ln_rest[0])));
+            x_main = select(is_main, s.x[k], x_main);
+            Tc_main = select(is_main, R(m.phase_Tc[k]), Tc_main);
+        }
+        FOR_SPECIES (k, M::NS) {
+            const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
+            const R rest = rest_of_trial(m, feed, s.x, k, x_main, Tc_main);
+            trial.ln_W[k] = select(o.is_vapour, o.d[k], select(is_main, R(0.0), rest));
         }
         const R lean = select(o.is_vapour, R(0.0), R(LEAN));
         const auto below = is_below(m, plane, todo, lean, feed, trial);

@@ -33,8 +33,12 @@ constexpr double DENSE = 0.5;        // and below which it is a liquid far from 
 constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
 constexpr double OWN_LIQUID = -0.5; // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                     // above which it may split off as that: Wilson's K is off by some 20 %
+constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a saturated vapour at the critical point
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
+// T/Tc of a species from which on a liquid of it needs others; ln of the ratio of their amount to its own there
+constexpr double NEAR_CRITICAL = 0.95, LN_OTHERS = -1.9;
+constexpr double MAINLY = 0.7; // share from which on a phase is much the same as the liquid of its main species
 constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 
 // One mole of the mixture at T and p
@@ -267,8 +271,8 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
 // The starts: vapour-like, liquid-like, half-way to that from a gas, rich in the heaviest species, rich in others
 enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
 
-// ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, and the liquid's
-// own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol; below
+// ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, the fugacity
+// coefficient of that vapour, and the liquid's own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol; below
 // 0.5 Tc those of all equations fall behind Wilson's, by a factor of 30 for water at 0.25 Tc.
 // d: ln of the fugacity over p
 template <class M, class R>
@@ -276,7 +280,18 @@ POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const 
     const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;
     const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
     const R frozen = larger(R(cold - 1.0), R(0.0));
-    return d - ln_K - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
+    const R saturated = OF_SATURATED * exp(m.phase_wilson[k] - m.phase_wilson[k] * (m.phase_Tc[k] / feed.at.T));
+    return d - ln_K + saturated * (m.phase_Tc[k] / feed.at.T) - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
+}
+
+// ln of the amount of species i in a trial that is rich in species k, of which there is 1. Next to the critical
+// temperature of that, and above, it is a liquid with enough of the others alone. x: the phase that they come from;
+// where k is its main species the trial is to be unlike it.
+template <class M, class R>
+POINT_FN R rest_of_trial(const M &m, const Feed<M, R> &feed, const R *x, const int i, const R x_k, const R Tc_k) {
+    const R others = log(at_least(x[i], LEAST_AMOUNT)) - log(at_least(R(1.0 - x_k), LEAST_AMOUNT));
+    const auto takes_up = feed.at.T > NEAR_CRITICAL * Tc_k && x_k < MAINLY;
+    return select(takes_up, R(LN_OTHERS + others), R(m.phase_ln_rest[0]));
 }
 
 // Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of
@@ -400,11 +415,18 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     const R part = select(o.start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
+    R z_rich = R(0.0), Tc_rich = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const auto is_turn = !is_heaviest && fabs(o.another.turn - double(k)) < 0.5;
+        z_rich = select(is_turn, feed.z[k], z_rich);
+        Tc_rich = select(is_turn, R(m.phase_Tc[k]), Tc_rich);
+    }
     FOR_SPECIES (k, M::NS) {
         const auto is_other = o.ln_K[k] > o.least;
         const auto is_another = fabs(o.another.turn - double(k)) < 0.5;
         const auto is_rich = (is_heaviest && !is_other) || (!is_heaviest && is_another);
-        const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
+        const R rest = select(is_heaviest, R(m.phase_ln_rest[0]), rest_of_trial(m, feed, feed.z, k, z_rich, Tc_rich));
+        const R rich = select(is_rich, R(0.0), rest);
         const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
         const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * o.ln_K[k]));
         trial.ln_W[k] = select(begin, select(o.start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
