@@ -386,8 +386,12 @@ def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
 
 
 def _about(n: int) -> int:
-    """The nearest power of 2: a plan for each batch would be many. Of few entries it counts how they fill packs."""
-    return n if 1 <= n <= FEW else 2 ** round(math.log2(max(n, 1)))
+    """The number itself if it is small: of few entries it counts how they fill packs. Else the nearest of four in each
+    octave: a plan for each batch would be many, and a library does products that are a little larger another way."""
+    if n <= FEW:
+        return max(n, 1)
+    step = 2 ** (n.bit_length() - 1) // 4
+    return round(n / step) * step
 
 
 # ---- statements ----------------------------------------------------------------------------------------------------
