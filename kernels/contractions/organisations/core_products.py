@@ -27,7 +27,6 @@ UNPACKED = 1000000  # multiply-adds at most
 DOTS, TERMS = 1200, 32  # numbers of the output at most, and terms at least, where the sum runs along both factors
 DOT = 5e-10  # seconds of such a number, whose lanes are added up
 COLD = 2e-11  # seconds of a byte of the factors of many products, from beyond the second cache
-TURNED_IN_SINGLE = 1.7  # times the arithmetic in single precision, where both factors lie across the vectors
 
 WHOLE, COLUMNS = 8, 4  # packed extents count as multiples: along the vectors; of arithmetic, the others
 RUN_OF_MATRIX = 1.5e-9  # seconds of a run of a matrix that meets a vector
@@ -37,11 +36,11 @@ RUN = 1e-8  # seconds of a run of such a product
 
 
 class Packing(NamedTuple):
-    """What OpenBLAS does with numbers that it packs, beside the arithmetic. Its vectors lie along the output's runs."""
+    """What OpenBLAS does with numbers, beside the arithmetic. Its vectors lie along the output's runs."""
 
-    along: float  # times `factor`: a number of the factor that has the index of these runs
+    along: float  # times `factor`: a number that is packed, of the factor that has the index of these runs
     across: float  # the same of the other factor
-    turned: float  # seconds of a number of the first one besides, if it runs along the sum
+    turned: float  # seconds of a number of the first one besides, packed or not, if it runs along the sum
     stored: float  # seconds of a number of the output
 
 
@@ -121,17 +120,19 @@ def _are_dots(p: Matrices) -> bool:
 
 
 def _unpacked(dtype: str, p: Matrices) -> float:
-    arithmetic = _arithmetic(dtype, p, VECTOR // np.dtype(dtype).itemsize)
-    if dtype == "float32" and p.turned and p.across:
-        arithmetic *= TURNED_IN_SINGLE
-    return arithmetic + (p.along * p.other * DOT if _are_dots(p) else 0.0)
+    rest = p.along * p.other * DOT if _are_dots(p) else _turning(dtype, p)
+    return _arithmetic(dtype, p, VECTOR // np.dtype(dtype).itemsize) + rest
+
+
+def _turning(dtype: str, p: Matrices) -> float:
+    """Of the numbers that run along the sum, where vectors lie across it."""
+    return p.along * p.terms * PACKING[dtype].turned if p.turned else 0.0
 
 
 def _packed(dtype: str, p: Matrices) -> float:
     each, factor = PACKING[dtype], host_rates.of(dtype).factor
-    packed = (_whole(p.along, WHOLE) * each.along + _whole(p.other, WHOLE) * each.across) * factor
-    turned = p.along * each.turned if p.turned else 0.0
-    return _arithmetic(dtype, p, WHOLE) + (packed + turned) * p.terms + p.along * p.other * each.stored
+    packed = (_whole(p.along, WHOLE) * each.along + _whole(p.other, WHOLE) * each.across) * factor * p.terms
+    return _arithmetic(dtype, p, WHOLE) + packed + _turning(dtype, p) + p.along * p.other * each.stored
 
 
 def _arithmetic(dtype: str, p: Matrices, lanes: int) -> float:

@@ -147,8 +147,7 @@ class Library(Organisation):
 
     def again(self, plan, arrays, values, n: int):
         p, backend = plan.program, plan.backend
-        contiguous = all(array.flags.c_contiguous for array in arrays.values())
-        if backend.memory == "device" or n == 0 or not contiguous:
+        if backend.memory == "device" or n == 0:
             return None
 
         # The scratch as in `launch`.

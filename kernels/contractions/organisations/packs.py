@@ -19,7 +19,7 @@ from . import library_costs
 from .base import Organisation
 from .on_host import Launch, OnHost
 
-CALL = 2e-6  # seconds
+CALL = 3e-7  # seconds
 COPIED = 1.5  # vector operations of a pack on its way past the caches
 AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther apart are not asked for ahead
 FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
