@@ -236,3 +236,25 @@ def test_runs_that_are_left_cost_more_than_runs_that_are_added():
     outer = seconds("o[e i j] = a[e i] b[e j]", "sweep", 1000, i=20, j=7)
     total = seconds("o[e j] = a[e i j]", "sweep", 1000, i=20, j=7)
     assert outer > 2 * total
+
+
+@pytest.mark.parametrize(
+    "text, a, how",
+    [
+        ("ij,j->ij", np.ones((3000, 2000))[::2, ::2], "sweep"),  # 12 MB are read once, not copied before
+        ("ij,jk->ik", np.ones((10, 40))[:, ::2], "lanes"),  # NumPy copies it for its library, too
+    ],
+)
+def test_the_choice_counts_copies_of_arrays_with_gaps(text, a, how, monkeypatch):
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
+    monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
+    plans = []
+    monkeypatch.setattr(call, "_evaluated", lambda job, *given: plans.append(job) or np.zeros(job.shape))
+
+    other = np.ones(a.shape[1]) if text == "ij,j->ij" else np.ones((a.shape[1], 12))
+    for left in (a, a.copy()):
+        contract(text, left, other)
+
+    with_gaps, contiguous = plans
+    assert with_gaps.plan.how.name == how
+    assert contiguous.gaps == 0 <= with_gaps.gaps
