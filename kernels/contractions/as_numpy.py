@@ -10,6 +10,7 @@ operands. Arrays are NumPy's or CuPy's.
 from __future__ import annotations
 
 import functools
+import math
 import string
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,9 +20,9 @@ import numpy as np
 from ..engine.errors import ArgumentError, refuse
 from ..engine.values import is_number
 from . import repeats
-from .arrays import as_array, backend_of, share_memory
+from .arrays import as_array, backend_of, exact_result, refuse_inexact, share_memory
 from .call import contract
-from .einsum import ELLIPSIS, interleaved, read
+from .einsum import ELLIPSIS, Subscripts, extents, interleaved, is_string, read, spread
 from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
@@ -61,6 +62,8 @@ def _by_options(operands, out, dtype, order, casting) -> Any:
     refuse(not operands, "einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
     if isinstance(operands[0], bytes):
         operands = (operands[0].decode("ascii", "replace"), *operands[1:])
+    if out is dtype is None and order == "K" and casting == "safe" and _are_whole(operands):
+        return _of_whole_numbers(*operands)
     options = {"dtype": dtype, "order": order if order == "K" else checked(order)}
 
     if casting != "safe":
@@ -70,6 +73,31 @@ def _by_options(operands, out, dtype, order, casting) -> Any:
         out[...] = contract(*operands, out=apart, **options)
         return out
     return contract(*operands, out=out, **options)
+
+
+def _are_whole(operands) -> bool:
+    """Whether operands are a string and its arrays, NumPy's, of whole numbers or truth values."""
+    text, *arrays = operands
+    if not isinstance(text, str) or not is_string(text) or text.count(",") + 1 != len(arrays):
+        return False
+    return all(type(a) is np.ndarray and a.dtype.kind in "biu" for a in arrays)
+
+
+def _of_whole_numbers(text: str, *arrays) -> Any:
+    """The result by a call of float64, which may be one as before. Raises ArgumentError for sums that float64 does not
+    hold, and for a result that NumPy's type of it does not."""
+    s, terms = _read(text, tuple(a.shape for a in arrays))
+    refuse_inexact(dict(zip(s.names, arrays)), terms)
+    values = contract(text, *(a.astype(np.float64) for a in arrays))
+    return exact_result(values, np.result_type(*arrays))
+
+
+@functools.lru_cache(256)
+def _read(text: str, shapes) -> tuple[Subscripts, int]:
+    """(the string, terms of a sum) for operands of these shapes. Raises ArgumentError."""
+    s = spread(read(text), shapes)
+    sizes = extents(s, shapes)
+    return s, math.prod(extent for i, extent in sizes.items() if i not in s.out)
 
 
 def _usual(operands, out) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.values import is_number, refuse_unit
-from . import einsum, repeats, result_order
+from . import einsum, gaps, repeats, result_order
 from .arrays import (
     PRECISIONS,
     Types,
@@ -183,9 +183,7 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
         lie["out"] = repeats.View(result_order.axes_in_memory(out))
         orders = [tuple(s.out[axis] for axis in lie["out"].axes)]
 
-    job = result_order.cheapest(
-        orders, lambda order: _job(statement, order, sizes, types, _real(views), backend, asked)
-    )
+    job = result_order.cheapest(orders, lambda order: _job(statement, order, sizes, types, views, backend, asked))
     values = _evaluated(job, result_order.places(job.order, s.out), views, lie, types, backend, asked, out)
     return _delivered(values, types, out)
 
@@ -302,15 +300,16 @@ class Job(NamedTuple):
     plan: Any  # Contraction or ComplexContraction; None: the result is zero
     shape: tuple[int, ...]  # of the result in memory
     n: int  # entries of the batch
+    gaps: float = 0.0  # the model's seconds for gaps of operands
 
     @property
     def seconds(self) -> float:
         """The model's time."""
-        return self.plan.seconds * self.n if self.plan else 0.0
+        return self.plan.seconds * self.n + self.gaps if self.plan else 0.0
 
 
-def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) -> Job:
-    """The job of a statement whose result lies in an order. real: names of the operands that are not complex."""
+def _job(s: Statement, order, sizes, types: Types, views, backend, asked: Asked) -> Job:
+    """The job of a statement whose result lies in an order. views: the operands."""
     text = str(s._replace(out=Reference("out", order)))
     marks = tuple((key, x & frozenset(f.name for f in s.terms[0].factors)) for key, x in asked.marks)
     e = _read(text, asked.batch, marks).expression
@@ -321,9 +320,15 @@ def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) 
         return Job(order, None, shape, n)  # an empty sum
 
     asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n)
-    names = real if types.work.kind == "c" else ()
-    plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
-    return Job(order, plan, shape, n)
+    names = _real(views) if types.work.kind == "c" else ()
+    problem = Problem(text, _sorted(numbers), types.work.name, names, backend)
+    plan = _plan(problem, asked)
+    if asked.how is not None:
+        return Job(order, plan, shape, n)
+
+    lie = {name: a for name, a in views.items() if hasattr(a, "strides") and a.dtype == types.work}
+    plan, more = gaps.cheapest(plan, lie, n, lambda how: _plan(problem, asked._replace(how=how)))
+    return Job(order, plan, shape, n, more)
 
 
 def _real(views) -> tuple[str, ...]:
@@ -386,8 +391,12 @@ def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
 
 
 def _about(n: int) -> int:
-    """The nearest power of 2: a plan for each batch would be many. Of few entries it counts how they fill packs."""
-    return n if 1 <= n <= FEW else 2 ** round(math.log2(max(n, 1)))
+    """The number itself if it is small: of few entries it counts how they fill packs. Else the nearest of four in each
+    octave: a plan for each batch would be many, and a library does products that are a little larger another way."""
+    if n <= FEW:
+        return max(n, 1)
+    step = 2 ** (n.bit_length() - 1) // 4
+    return round(n / step) * step
 
 
 # ---- statements ----------------------------------------------------------------------------------------------------

@@ -12,8 +12,10 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
@@ -78,24 +80,51 @@ def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def again(dtype: str, way: Way, lie):
-    """run(out, left, right) of NumPy's product. Arrays are contiguous and begin where the product does. lie: (shape,
-    strides in bytes) of each; None: of a part of the scratch."""
+    """run(out, left, right) of NumPy's product. lie: (shape, strides in bytes) of each array; None: of a part of the
+    scratch."""
     views, multiply = _views(way, dtype), _function(way)
     if views == lie:
         multiply = np.dot if way.k.extent > 1 and not way.loops else multiply  # begins in half of matmul's time
         return lambda out, left, right: multiply(left, right, out)
 
-    (out_shape, out_steps), (left_shape, left_steps), (right_shape, right_steps) = views
-    view, numbers = np.ndarray, np.dtype(dtype)
+    to, one, other = (_viewed(view, lies, np.dtype(dtype)) for view, lies in zip(views, lie))
 
     def run(out, left, right) -> None:
-        multiply(
-            view(left_shape, numbers, left, 0, left_steps),
-            view(right_shape, numbers, right, 0, right_steps),
-            view(out_shape, numbers, out, 0, out_steps),
-        )
+        multiply(one(left), other(right), to(out))
 
     return run
+
+
+def _viewed(view, lies, dtype: np.dtype):
+    """The function of an array that gives a view of it. view, lies: (shape, strides in bytes) of the view and of the
+    array; None: numbers side by side."""
+    shape, steps = view
+    if view == lies:
+        return lambda array: array
+
+    axes = _exchanged(view, lies) if lies else None
+    if axes:
+        return operator.methodcaller("transpose", axes)
+    if lies and not _is_contiguous(*lies, dtype.itemsize):
+        return lambda array: as_strided(array, shape, steps)
+    return lambda array: np.ndarray(shape, dtype, array, 0, steps)
+
+
+def _exchanged(view, lies) -> tuple[int, ...] | None:
+    """The order of an array's dimensions in a view that has the same ones, each of them once; else None."""
+    own, wanted = list(zip(*lies)), list(zip(*view))
+    if len(set(own)) < len(own) or sorted(own) != sorted(wanted):
+        return None
+    return tuple(own.index(axis) for axis in wanted)
+
+
+def _is_contiguous(shape, strides, size: int) -> bool:
+    """Whether numbers of so many bytes lie side by side, the last dimension's fastest."""
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent > 1 and stride != size:
+            return False
+        size *= extent
+    return True
 
 
 # ---- cuBLAS ---------------------------------------------------------------------------------------------------------

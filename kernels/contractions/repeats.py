@@ -158,7 +158,7 @@ class Repeat:
         run = self.plan.again({name: held[name] for name in names}, self.n)
         if self._only_new or self.plan.backend.memory == "device":
             self.run = run
-        if run and self.plan.backend.memory == "host" and len(self.results) == 1 and not self.copied:
+        if run and self.plan.backend.memory == "host" and len(self.results) == 1:
             self.quick = self._quick(key[-1], run, [held[name] for name in names])
 
     def _quick(self, came, run, held):
@@ -171,14 +171,62 @@ class Repeat:
             on_line = int(array.ctypes.data % array_calls.LINE == 0) if written else -1
             lies.append(array_calls.Lie(dtype, shape, strides, on_line, written))
         launched = isinstance(run, array_calls.cpu.Again)
-        for new in self.new if launched else ():
-            steps = np.empty(new.shape, self.dtype).strides
-            lies.append(array_calls.Lie(self.dtype, new.shape, steps))
+        if self.copied:
+            return self._copied_first(
+                array_calls.prepared(lies, None), self._launch(held, run) if launched else None, run
+            )
+        if launched:
+            lies += self._new_lies()
 
         call = array_calls.prepared(lies, run)
         if call is None:
             return None
         return self._launched_new(call) if launched and self.new else self._looked_at(call, None if launched else run)
+
+    def _new_lies(self) -> list[array_calls.Lie]:
+        """How the results lie."""
+        steps = [np.empty(new.shape, self.dtype).strides for new in self.new]
+        return [array_calls.Lie(self.dtype, new.shape, step) for new, step in zip(self.new, steps)]
+
+    def _launch(self, held, run):
+        """The launch of the arrays that the kernel takes, and a new one."""
+        taken = [array_calls.Lie(a.dtype, a.shape, a.strides) for a in held[: len(self.given)]]
+        return array_calls.prepared([*taken, *self._new_lies()], run)
+
+    def _copied_first(self, seen, launched, run):
+        """quick(string, arrays): a result in a new array, from contiguous copies of some arrays. seen, launched: the
+        calls that look at the caller's arrays and launch the kernel's; None: there is no such."""
+        if seen is None or launched is None:
+            return seen and self._looked_at(seen, run)
+
+        look, told, keep = seen
+        launch, told_launch, keep_launch = launched
+        (_, shape, axes), dtype = self.new[0], self.dtype
+        rises = axes == tuple(range(len(axes)))
+        new, kinds, count = self._maker(shape), {np.ndarray}, len(self.given)
+        takes = [self._taking(place) for place in range(count)]
+
+        def of_all(_, *arrays, keep=(keep, keep_launch)):
+            if len(arrays) != count or {*map(type, arrays)} != kinds or look(told, *map(id, arrays)):
+                return None
+            out = new(shape, dtype)
+            taken = [take(array) if take else array for take, array in zip(takes, arrays)]
+            if launch(told_launch, *map(id, taken), id(out)):
+                return None
+            return out if rises else out.transpose(axes)
+
+        return of_all
+
+    def _taking(self, place: int):
+        """What becomes of an array before the kernel takes it: a function; None: nothing."""
+        _, view = self.given[place]
+        plain = view == View(tuple(range(len(view.axes))))
+        dtype = dict(self._copies).get(place)
+        if dtype is None:
+            return None if plain else view.of
+        if plain and view.axes:
+            return functools.partial(np.ascontiguousarray, dtype=dtype)
+        return lambda array: self._contiguous(view.of(array), dtype)
 
     def _launched_new(self, call):
         """quick(string, arrays): a kernel's result in a new array."""

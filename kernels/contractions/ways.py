@@ -31,6 +31,7 @@ BEGIN = 4.0  # vector operations of a tile beside its turns
 FOLDING = 2.0  # vector operations of two vectors whose lanes are added up into one: two shuffles beside an addition
 STORED = 20.0  # vector operations: numbers that a masked store wrote are read again when the cache has them
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
+ACROSS_LINES = 4  # the same of a whole pack that lies in two cache lines
 
 
 # ---- the way of each statement --------------------------------------------------------------------------------------
@@ -175,9 +176,20 @@ class _Tiles(NamedTuple):
         stores = float(rows * columns)
         if level.mode == "FOLDED":
             stores = FOLDING * _foldings(rows * columns, self.width)
-        elif level.mode == "ALONG" and level.row and level.column and level.column.step[0] > 1:
-            stores *= TURNING
+        elif level.mode == "ALONG":
+            stores *= self._of_store()
         return total + stores * (2 if n.statement.add else 1)
+
+    def _of_store(self) -> float:
+        """Vector operations of a pack on its way out, of lanes along the output's last index."""
+        level = self.level
+        if level.row and level.column and level.column.step[0] > 1:
+            return TURNING
+
+        column, width = level.column, self.width
+        whole = column is not None and column.extent >= width
+        apart = any(loop.step[0] % width for loop in level.nest.loops if loop.step[0] != 1)
+        return ACROSS_LINES if whole and apart else 1
 
     def _arithmetic(self, q: Product, rows: int, columns: int) -> int:
         """Vector operations of a product for a turn of a tile's sums: a multiply-add for each sum, and before it the

@@ -10,7 +10,7 @@ from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
 from kernels.contractions import call, host_rates, repeats, table
 from kernels.contractions.fold import Move
-from kernels.contractions.organisations import library_costs
+from kernels.contractions.organisations import core_products, library_costs
 from kernels.engine.errors import ArgumentError
 
 NAMES = ("ab-ac-cb", "abc-bda-dc", "abcd-dbea-ec", "abcd-aebf-dfce", "abcdef-dega-gfbc")
@@ -96,7 +96,8 @@ def test_other_reasons(tmp_path, monkeypatch):
 
 
 # Strings of users and times of one core that were measured on a Zen 4 with arrays in the caches, in microseconds: what
-# is chosen has to take at most 1.5 times the least. Prices are of the usual rates.
+# is chosen by this core's rates has to take at most 1.5 times the least.
+ZEN4 = host_rates.HostRates(3.1e10, 1.4e10, 5.3e10, 6.4e-10, 5.1e10, 3.6e-10, 3.6e-9)
 MEASURED = {
     ("ijd,ij->id", "50 60 64, 50 60"): dict(rows=29, library=30, sweep=50, lanes=60, direct=120),
     ("n,ni,nj->ij", "5000, 5000 50, 5000 50"): dict(lanes=697, apart=730, library=1018, rows=1377),
@@ -108,6 +109,9 @@ MEASURED = {
     ("ir,jr->ijr", "200 20, 200 20"): dict(direct=195, rows=276, lanes=309, library=491, sweep=591),
     ("bi,bj->bij", "50000 3, 50000 3"): dict(rows=158, lanes=222, library=815, sweep=1380, direct=6877, block=322),
     ("ij,j->ji", "1500 1000, 1000"): dict(rows=470, sweep=490, lanes=940, library=560),
+    ("ij,kl->ikjl", "40 40, 30 30"): dict(sweep=185, rows=310, direct=440, lanes=520, library=790),
+    ("ni,ij->nj", "50000 5, 5 5"): dict(library=180, rows=296, lanes=626, direct=600),
+    ("ik,kj->ij", "4 10000, 10000 4"): dict(library=15, rows=45, lanes=70, direct=180),
 }
 
 
@@ -115,6 +119,7 @@ MEASURED = {
 def test_strings_of_users_go_to_fast_organisations(text, shapes, monkeypatch):
     monkeypatch.setattr(repeats, "kept", repeats.Kept())
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v4")  # planned, not run
+    monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
     times = MEASURED[text, shapes]
     operands = [np.ones(tuple(map(int, shape.split()))) for shape in shapes.split(",")]
     plans = []
@@ -168,6 +173,31 @@ def test_small_products_of_the_library_are_not_packed(monkeypatch, k, packs):
     assert (found[1] > 2 * found[0]) == packs
 
 
+@pytest.mark.parametrize("extent, terms, packed", [(40, 40, True), (30, 20, True), (30, 60, False)])
+def test_sums_along_both_factors_are_packed(monkeypatch, extent, terms, packed):
+    """OpenBLAS reads them as they lie for few numbers of a long sum only, with 512-bit vectors."""
+    monkeypatch.setattr(library_costs.cpu, "vector_bytes", lambda target: 64)
+    both = core_products.Matrices(extent, extent, terms, turned=True, across=False)
+    assert core_products.is_unpacked("float64", both) != packed
+    assert core_products.is_unpacked("float64", both._replace(turned=False))
+    assert not core_products.is_unpacked("complex128", both)
+
+
+def test_rows_that_begin_inside_cache_lines_cost_more(monkeypatch):
+    """Products number by number, as many: of rows of 32 numbers each pack is a cache line, of rows of 30 it lies in
+    two. Memory takes no time."""
+    monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4._replace(memory=1e15))
+    whole = seconds("o[e j k] = a[e j] b[k]", "rows", 40, j=1200, k=32)
+    broken = seconds("o[e j k] = a[e j] b[k]", "rows", 40, j=1280, k=30)
+    assert broken > 1.2 * whole
+
+
+@pytest.mark.parametrize("n, about", [(0, 1), (1, 1), (31, 31), (40, 40), (100, 96), (127, 128), (5000, 5120)])
+def test_plans_are_made_for_about_as_many_entries(n, about):
+    """Four numbers in each octave beyond 32."""
+    assert call._about(n) == about
+
+
 def test_pieces_that_lie_apart_are_waited_for():
     """Rows gather an entry whose pieces lie a batch apart, 20000 of 8 numbers, each in a cache line of its own."""
     apart = seconds("o[k i] = a[n k] b[n k i]", "rows", 5, n=20000, i=8)
@@ -206,3 +236,25 @@ def test_runs_that_are_left_cost_more_than_runs_that_are_added():
     outer = seconds("o[e i j] = a[e i] b[e j]", "sweep", 1000, i=20, j=7)
     total = seconds("o[e j] = a[e i j]", "sweep", 1000, i=20, j=7)
     assert outer > 2 * total
+
+
+@pytest.mark.parametrize(
+    "text, a, how",
+    [
+        ("ij,j->ij", np.ones((3000, 2000))[::2, ::2], "sweep"),  # 12 MB are read once, not copied before
+        ("ij,jk->ik", np.ones((10, 40))[:, ::2], "lanes"),  # NumPy copies it for its library, too
+    ],
+)
+def test_the_choice_counts_copies_of_arrays_with_gaps(text, a, how, monkeypatch):
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
+    monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
+    plans = []
+    monkeypatch.setattr(call, "_evaluated", lambda job, *given: plans.append(job) or np.zeros(job.shape))
+
+    other = np.ones(a.shape[1]) if text == "ij,j->ij" else np.ones((a.shape[1], 12))
+    for left in (a, a.copy()):
+        contract(text, left, other)
+
+    with_gaps, contiguous = plans
+    assert with_gaps.plan.how.name == how
+    assert contiguous.gaps == 0 <= with_gaps.gaps

@@ -68,6 +68,11 @@ class Organisation:
         """Seconds of an entry that its memory takes at least. 0 for organisations whose price counts that."""
         return 0.0
 
+    def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:
+        """The model's time, for n entries, that arrays with gaps take longer than contiguous ones. arrays: inputs that
+        are taken as they lie."""
+        return 0.0
+
     def sums_by_a_vendor(self, p: Program) -> bool:
         """Whether a vendor's library adds up: in which order may depend on extents, batch and version."""
         return False

@@ -243,7 +243,7 @@ class Direct(Organisation):
 
         # With few blocks the last wave counts whole.
         resident = min(flow.blocks, REFERENCE.shared_resident // (self.shared_bytes(plan.lie, size) + 1024))
-        at_once = library_costs.DEVICE.parallel * max(resident, 1)
+        at_once = library_costs.DEVICE_PRODUCTS.parallel * max(resident, 1)
         waves = tiles * flow.parts / at_once
         if waves < FEW_WAVES:
             waves = math.ceil(waves)

@@ -98,9 +98,17 @@ class Library(Organisation):
         """Seconds of the copies and products for a usual batch, in the units of the other organisations."""
         entries = library_costs.usual_batch(p)
         job = self._job(p, _Arrays(p, entries))
-        seconds = sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
-        seconds += library_costs.fresh_seconds(self.STYLE, p) + library_costs.between(self.STYLE, len(job))
+        seconds = self._seconds(p, job) + library_costs.fresh_seconds(self.STYLE, p)
+        seconds += library_costs.between(self.STYLE, len(job))
         return seconds / entries / library_costs.unit(self.STYLE, p)
+
+    def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:
+        as_they_lie, contiguous = (self._job(p, _Arrays(p, n, known)) for known in (_lies(arrays), None))
+        return self._seconds(p, as_they_lie) - self._seconds(p, contiguous)
+
+    def _seconds(self, p: Program, job) -> float:
+        """Of copies and products."""
+        return sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
 
     def sums_by_a_vendor(self, p: Program) -> bool:
         return any(t.sums(s.out) for s in p.statements for t in s.terms)
@@ -147,8 +155,7 @@ class Library(Organisation):
 
     def again(self, plan, arrays, values, n: int):
         p, backend = plan.program, plan.backend
-        contiguous = all(array.flags.c_contiguous for array in arrays.values())
-        if backend.memory == "device" or n == 0 or not contiguous:
+        if backend.memory == "device" or n == 0:
             return None
 
         # The scratch as in `launch`.

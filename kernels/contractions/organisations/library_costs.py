@@ -1,8 +1,8 @@
 """Times of copies and matrix products of a library, by a model: seconds on one core, or on a device.
 
-The arithmetic and the memory of a product overlap on a device: a norm of both counts. A core does one after the other.
-Extents count as multiples of a tile of the library, and on a device few tiles leave multiprocessors idle. The rates of
-a device were fitted to TCCG's rows; those of a host are measured (host_rates.py).
+The arithmetic and the memory of a product overlap on a device: a norm of both counts. Extents count as multiples of a
+tile of the library, and few tiles leave multiprocessors idle. The rates of a device were fitted to TCCG's rows; those
+of a host are measured (host_rates.py), its products are in core_products.py.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import numpy as np
 from ...engine.backend import cpu
 from .. import fold, host_rates, products, scratch
 from ..plan import Program
+from . import core_products
+from .core_products import COMPLEX, VECTOR, together
 
 
 class Rates(NamedTuple):
@@ -27,15 +29,7 @@ class Rates(NamedTuple):
     fresh: float  # times that the bytes of a local move besides: a CPU's system fills new pages with zeros
     copies: float  # bytes a second, read and written, of copies to another order
     call: float  # seconds of a call, or of a copy
-    product: float  # seconds of each product of a call, beside its arithmetic
-    pack: float  # seconds of each number of a factor of a product, which the library packs
-    tile: dict[str, int]  # extents of a product count as multiples of it, by type
-    each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
-    transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
-    crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
     batched: float  # times the memory's time of the output of a call with many products
-    overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
-    parallel: int  # tiles that are worked on at a time
     # Seconds of a unit of the other organisations' prices, see `unit`.
     shared: float
     alone: float
@@ -52,15 +46,7 @@ DEVICE = Rates(
     fresh=0.0,
     copies=2.4e12,
     call=2.4e-6,
-    product=0.0,
-    pack=0.0,
-    tile=dict(float64=64, float32=64, complex64=32, complex128=32),
-    each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
-    transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
-    crossed=1.04,
     batched=1.25,
-    overlap=2.3,
-    parallel=132,
     shared=8e-13,
     alone=4e-13,
     apart=6e-12,
@@ -68,12 +54,28 @@ DEVICE = Rates(
     cache=3e7,
     beyond=32,
 )
-PRODUCT = 4e-8  # seconds of each product of a call
-PRODUCT_OF_VECTORS = 1.5e-8
+
+
+class DeviceProducts(NamedTuple):
+    """How a device's library takes products of matrices."""
+
+    tile: dict[str, int]  # extents count as multiples of it, by type
+    each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
+    transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
+    crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
+    overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
+    parallel: int  # tiles that are worked on at a time
+
+
+DEVICE_PRODUCTS = DeviceProducts(
+    tile=dict(float64=64, float32=64, complex64=32, complex128=32),
+    each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
+    transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
+    crossed=1.04,
+    overlap=2.3,
+    parallel=132,
+)
 STEP = 3e-6  # seconds of a product after the first one: our own calls in between
-PACKED = 8  # extents count as multiples of it where factors are packed
-# Multiply-adds of a product of which OpenBLAS packs nothing, with 512-bit vectors and in double precision
-UNPACKED, IN_DOUBLE = 1000000, ("float64", "complex128")
 FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 # Times a multiply-add of `direct`, of one of the other organisations, which pack nothing: by the vectors' bytes, as
 # measured. 32 registers hold tiles of 24 sums, 16 registers tiles of 12, for which more is loaded.
@@ -83,12 +85,6 @@ CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds to
 TRANSPOSED, BROKEN = 2e-10, 3.5e-9  # seconds of a number in a square, and of what is left of a run, on a Zen 4
 COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
-COLD = 2e-11  # seconds of a byte of factors that are not packed, from beyond the second cache
-ACROSS = 1.6  # times the arithmetic of a product that is not packed, if the sum runs along both factors
-RUN_OF_MATRIX = 1.5e-9  # seconds of a run of a matrix that meets a vector
-NUMBER = 2e-11  # seconds of a byte of a product without a sum
-NUMBER_APART = 1.5e-9  # the same where neighbours lie apart, and of a product of vectors that lie so
-RUN = 1e-8  # seconds of a run of such a product
 CACHE = 1e6  # bytes
 
 
@@ -108,19 +104,11 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         flops=dict.fromkeys(types, core.library),
         memory=core.memory,
         copies=core.copies,
-        pack=core.factor,
         # the same on all cores
         stored=2,
         fresh=FRESH,
-        call=1e-6,
-        product=PRODUCT,
-        tile=dict.fromkeys(types, 4),
-        each=dict.fromkeys(types, 0.0),
-        transposed=dict.fromkeys(types, 1.0),
-        crossed=1.0,
+        call=1.5e-6,
         batched=1.0,
-        overlap=1.0,
-        parallel=1,
         # of the other organisations: a vector operation
         shared=operation,
         alone=operation,
@@ -148,9 +136,7 @@ def cached(held: float) -> float:
 
 STREAMED = 4 << 20  # bytes of an output that may bypass a core's caches
 KEPT = 0.5  # of the last cache: arrays that are smaller together stay there, the output too
-COMPLEX = 4.0  # real products of a complex product
 SINGLE = 0.9  # of the time of double precision, on a device: as many operations of the other organisations in single
-VECTOR = 64  # bytes of a vector operation of a price
 REUSE = 16  # uses of a number by an entry
 SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
@@ -167,27 +153,16 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     outside = math.prod(axis.extent for axis in way.sums)
     count = math.prod(axis.extent for axis in way.loops)
 
-    # Arithmetic of whole tiles; with few tiles some multiprocessors have nothing to do.
-    tile = r.tile[dtype]
-    tiles = -(-m // tile) * -(-n // tile) * count
-    flops = 2.0 * tiles * tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
-    idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1))) ** IDLE
-    arithmetic = flops * idle / r.flops[dtype] + tiles * r.each[dtype]
-    transposed = products.transposed(way)
-    if transposed == 2:
-        arithmetic *= r.transposed[dtype]
-
     # Memory of all operands; the output again for each turn of the sums.
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
     held = moved - size * m * n * count * (r.stored - 1)
     memory = moved / pace(style, dtype, held)
-    if transposed and memory > arithmetic:
-        memory *= r.crossed
+
     if style == "packs":
-        each = r.call + _on_core(dtype, way, arithmetic, memory, 1 + (OVERLAP - 1) * cached(held))
+        each = r.call + core_products.seconds(dtype, way, memory, 1 + (OVERLAP - 1) * cached(held))
     else:
-        each = r.call + together(arithmetic, memory, r.overlap)
+        each = r.call + _on_device(dtype, way, memory)
 
     total = outside * each
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
@@ -196,64 +171,24 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     return total
 
 
-def _on_core(dtype: str, way: fold.Way, arithmetic: float, memory: float, overlap: float) -> float:
-    """Seconds of the products of a call on a core. arithmetic, memory: of both alone, for all products. overlap:
-    exponent of their norm, where nothing is packed."""
-    r, size = rates("packs", dtype), np.dtype(dtype).itemsize
-    m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
+def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
+    """Seconds of the products of a call. memory: of the operands alone."""
+    d, k = DEVICE_PRODUCTS, way.k.extent
     count = math.prod(axis.extent for axis in way.loops)
-    if np.dtype(dtype).kind == "c":
-        r = r._replace(product=2 * r.product)
 
-    # NumPy's own loops, and vectors
-    if k == 1:
-        return _number_by_number(way, m * n * count, size) + memory
-    if m == n == 1 and any(step > 1 for step in way.k.step):
-        return count * (PRODUCT_OF_VECTORS + k * NUMBER_APART) + memory
-    if min(m, n) == 1:
-        runs = PRODUCT_OF_VECTORS if m == n else r.product + _runs(way) * RUN_OF_MATRIX
-        return together(count * (runs + 2.0 * m * n * k / r.flops[dtype]), memory, overlap)
+    # Whole tiles; with few of them some multiprocessors have nothing to do.
+    tile = d.tile[dtype]
+    tiles = -(-way.m.extent // tile) * -(-way.n.extent // tile) * count
+    flops = 2.0 * tiles * tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
+    idle = max(1.0, d.parallel / (tiles * max(k // SPLIT, 1))) ** IDLE
+    arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
 
-    # What is packed comes from memory meanwhile, and the arithmetic waits.
-    if m * n * k <= UNPACKED and dtype in IN_DOUBLE and cpu.vector_bytes(cpu.target()) == VECTOR:
-        arithmetic *= _whole_vectors(way, size, r.tile[dtype])
-        across = way.k.step[fold.LEFT] == way.k.step[fold.RIGHT] == 1
-        read = size * (m + n) * k * count
-        cold = read * COLD if read + size * m * n * count > r.cache else 0.0
-        return count * r.product + cold + together(arithmetic * (ACROSS if across else 1.0), memory, overlap)
-    rows, columns = (-(-extent // PACKED) * PACKED for extent in (m, n))
-    return count * (r.product + (rows + columns) * k * r.pack) + together(arithmetic, memory, r.overlap)
-
-
-def _whole_vectors(way: fold.Way, size: int, tile: int) -> float:
-    """Times the arithmetic of whole tiles, of whole vectors along the output's runs. size: bytes of a number."""
-    along, lanes = (way.m if abs(way.m.step[fold.OUT]) == 1 else way.n).extent, VECTOR // size
-    return (-(-along // lanes) * lanes) / (-(-along // tile) * tile)
-
-
-def _runs(way: fold.Way) -> int:
-    """Runs of the matrix of a product with a vector."""
-    matrix, axis = (fold.LEFT, way.m) if way.n.extent == 1 else (fold.RIGHT, way.n)
-    return axis.extent if abs(way.k.step[matrix]) <= abs(axis.step[matrix]) else way.k.extent
-
-
-def _number_by_number(way: fold.Way, numbers: int, size: int) -> float:
-    """Seconds of NumPy's product without a sum, beside memory: runs along the output's fastest axis. size: bytes of a
-    number."""
-    axes = [axis for axis in (*way.loops, way.m, way.n) if axis.extent > 1]
-    if not axes:
-        return NUMBER_APART
-    run = min(axes, key=lambda axis: abs(axis.step[fold.OUT]))
-    lies = all(step in (0, 1) for step in run.step)
-    return numbers * (size * NUMBER if lies else NUMBER_APART) + numbers / run.extent * RUN
-
-
-def together(one: float, other: float, overlap: float) -> float:
-    """Seconds of two things that are done at the same time."""
-    longest = max(one, other)
-    if overlap == math.inf or not longest:
-        return longest
-    return longest * ((one / longest) ** overlap + (other / longest) ** overlap) ** (1 / overlap)
+    transposed = products.transposed(way)
+    if transposed == 2:
+        arithmetic *= d.transposed[dtype]
+    if transposed and memory > arithmetic:
+        memory *= d.crossed
+    return together(arithmetic, memory, d.overlap)
 
 
 def _turns(way: fold.Way, array: int) -> int:

@@ -19,8 +19,8 @@ from . import library_costs
 from .base import Organisation
 from .on_host import Launch, OnHost
 
-CALL = 2e-6  # seconds
-COPIED = 1.5  # vector operations of a pack on its way past the caches
+CALL = 3e-7  # seconds
+COPIED = 1.5  # vector operations of a pack on its way through scratch
 AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther apart are not asked for ahead
 FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
 PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal distances
@@ -79,18 +79,23 @@ class Packs(OnHost):
         for s, way in zip(p.statements, self.ways):
             work += ways_of.statement_price(p, s, way, WIDTH[p.dtype]) / (n if p.once(s) else 1)
 
-        # Entries that lie in pieces, a batch apart, are gathered in scratch.
-        apart = 0.0
+        # Entries that lie in pieces, a batch apart, are gathered in scratch. What bypasses the caches is made there.
+        apart = copied = 0.0
         for a in p.arguments:
             if a.place and _scattered(n * a.after, a.before, size):
                 apart += a.before * _far_line(p) / _entries_of_line(a, size)
+            if a.place or self._bypasses(p, a):
+                copied += a.size * ways_of.farther(a.size * size)
+        return _with_memory(work + copied * COPIED / WIDTH[p.dtype], p, apart=apart)
 
-        # What bypasses the caches is made in scratch and copied.
-        for name in p.expression.outputs:
-            a = p.arrays[name]
-            if name not in p.expression.updated and library_costs.passes("packs", p, a):
-                work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
-        return _with_memory(work, p, apart=apart)
+    @staticmethod
+    def _bypasses(p: Program, a: Array) -> bool:
+        """Whether an array is an output that bypasses the caches."""
+        return (
+            a.name in p.expression.outputs
+            and a.name not in p.expression.updated
+            and library_costs.passes("packs", p, a)
+        )
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
