@@ -52,7 +52,7 @@ class ArrayOrder:
     written: bool
     row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
     columns: tuple[str, ...] = ()  # extents behind the farthest index
-    is_plain: bool = False  # has no other dimensions, and is no scattered one
+    is_plain: bool = False  # has no other dimensions, and is neither scattered nor streamed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,7 +225,7 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     for array in arrays:
         order, row, columns = _order(words, array)
         if len(order) == len(words):
-            is_plain = len(array.extents) == len(words) and not array.scattered
+            is_plain = len(array.extents) == len(words) and not array.scattered and not array.streamed
             found.append(ArrayOrder(array.name, order, array.written, row, columns, is_plain))
 
     return Layouts(len(extents), len(arrays), tuple(found))

@@ -18,7 +18,7 @@ struct Mix {
 
 POINT_FN void store_by(long past, double *to, vec x) {
     if (!past) return store(to, x);
-#ifdef AVX512_DOUBLE
+#ifdef __AVX__
     store_past(to, x);
 #else
     for (int l = 0; l < VECTOR_LANES; ++l) store_past(to + l, x.v[l]);
@@ -42,7 +42,8 @@ struct MixPart {
             sum += x;
         });
 
-        each_pack(a.lines_written, [&](long i) INLINED { store_by(a.past, a.written + i, sum); });
+        // Not one number for all: memory writes lines of equal numbers faster.
+        each_pack(a.lines_written, [&](long i) INLINED { store_by(a.past, a.written + i, sum + vec(double(i))); });
 
         each_pack(a.lines_changed, [&](long i) INLINED {
             vec x;

@@ -18,7 +18,7 @@ from kernels.engine.backend.record import record
 
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLE = 2**28  # bytes of a launch: no cache holds them, and its start does not count
-PART = 2**14  # bytes of all arrays that are worked on side by side
+PART = 2**10  # bytes of all arrays that are worked on side by side: longer parts take some mixes longer
 FIRST = 3  # launches of each way to store, which choose the faster one
 LINE = 8  # numbers
 MIX = (
