@@ -29,9 +29,41 @@ def kernels_of(file):
     return functools.partial(team_kernel, header=pathlib.Path(file).resolve().with_suffix(".h"))
 
 
-def seconds(backend, run, nrepeat: int, turns: int | None = None) -> float:
-    """Of one run: the median of nrepeat times of `turns` runs each, after one that is not counted. turns None: up to 20
-    where a run is shorter than a millisecond, so that a device need not wait for the host."""
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """Bytes that a run has to move, at least."""
+
+    read: float = 0.0  # of arrays that are only read
+    written: float = 0.0  # of arrays that are only written
+    updated: float = 0.0  # of arrays that are read and written
+
+    @property
+    def total(self) -> float:
+        return self.read + self.written + 2 * self.updated
+
+
+@dataclasses.dataclass(frozen=True)
+class Timed:
+    """Seconds of a run in each round, and in turns with it those of plain loops that move the same bytes."""
+
+    moved: Moved
+    runs: list[float]
+    loops: list[float]  # empty where there are none, see `plain_loops`
+
+    @property
+    def seconds(self) -> float:
+        """Of a run, the median."""
+        return statistics.median(self.runs) if self.runs else float("nan")
+
+
+# `bench hierarchy` sets it on a CPU: a function of Moved that gives loops, with `loops.work()` and `loops.times`: the
+# bytes of a run over those that work() moves.
+plain_loops = None
+
+
+def timed(backend, run, nrepeat: int, moved, turns: int | None = None) -> Timed:
+    """nrepeat rounds of `turns` runs each, after one that is not counted. turns None: up to 20 where a run is shorter
+    than a millisecond, so that a device need not wait for the host. moved: Moved, or bytes that are only read."""
     run()
 
     if turns is None:
@@ -39,14 +71,30 @@ def seconds(backend, run, nrepeat: int, turns: int | None = None) -> float:
         run()
         turns = max(1, min(20, int(1e-3 / max(backend.elapsed(start, backend.mark()), 1e-6))))
 
-    times = []
-    for _ in range(nrepeat):
+    def marked(work, often):
         start = backend.mark()
-        for _ in range(turns):
-            run()
-        times.append((start, backend.mark()))
+        for _ in range(often):
+            work()
+        return start, backend.mark()
 
-    return statistics.median(backend.elapsed(*pair) for pair in times) / turns if times else float("nan")
+    moved = moved if isinstance(moved, Moved) else Moved(moved)
+    loops = plain_loops(moved) if plain_loops else None
+    runs, others = [], []
+    for _ in range(nrepeat):
+        runs.append(marked(run, turns))
+        if loops:
+            others.append(marked(loops.work, 1))
+
+    return Timed(
+        moved,
+        [backend.elapsed(*pair) / turns for pair in runs],
+        [backend.elapsed(*pair) * loops.times for pair in others],
+    )
+
+
+def seconds(backend, run, nrepeat: int) -> float:
+    """Of one run, the median; see `timed`."""
+    return timed(backend, run, nrepeat, 0).seconds
 
 
 def check(what: str, result, wanted, within: float = 0.0) -> None:
@@ -60,19 +108,6 @@ def check(what: str, result, wanted, within: float = 0.0) -> None:
         at = tuple(map(int, wrong[0]))
         where = f" of {result.size} numbers {len(wrong)} are wrong; at {at}:" * bool(at)
         raise WrongResult(f"{what}:{where} {result[at]:.17g}, wanted {wanted[at]:.17g}, within {within:g}.")
-
-
-@dataclasses.dataclass(frozen=True)
-class Moved:
-    """Bytes that a run has to move, at least."""
-
-    read: float = 0.0  # of arrays that are only read
-    written: float = 0.0  # of arrays that are only written
-    updated: float = 0.0  # of arrays that are read and written
-
-    @property
-    def total(self) -> float:
-        return self.read + self.written + 2 * self.updated
 
 
 # What takes the time of an exercise. Items: there are fewer than a device has threads.
@@ -90,20 +125,19 @@ class Said:
 
     name: str
     sizes: tuple
-    seconds: float  # of a run
-    moved: Moved
+    time: Timed
     by: str  # what takes the time by design: the bytes, or something that takes longer
 
 
 said: list[Said] = []  # what `bench hierarchy` reads
 
 
-def say(name: str, backend, sizes, result, time: float, moved, more: str = "", by: str = BYTES) -> None:
-    """name backend sizes result time GB/s. moved: Moved, or bytes that are only read."""
-    moved = moved if isinstance(moved, Moved) else Moved(moved)
-    said.append(Said(name, tuple(sizes), time, moved, by))
+def say(name: str, backend, sizes, result, time: Timed, more: str = "", by: str = BYTES) -> None:
+    """name backend sizes result time GB/s."""
+    said.append(Said(name, tuple(sizes), time, by))
     words = " ".join(map(str, sizes))
-    print(f"{name} {backend} {words} {result:.17g} {time:.4g} s {moved.total / time * 1e-9:.4g} GB/s {more}".rstrip())
+    rate = time.moved.total / time.seconds * 1e-9
+    print(f"{name} {backend} {words} {result:.17g} {time.seconds:.4g} s {rate:.4g} GB/s {more}".rstrip())
 
 
 def main(*exercises) -> None:

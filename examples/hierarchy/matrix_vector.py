@@ -1,19 +1,38 @@
 """Exercises 1 to 6 and 19: <y|Ax> by threads, atomics, teams and lanes."""
 
 import numpy as np
-from common import ATOMICS, BYTES, CALLS, ITEMS, ORDERS, STRIDES, check, kernels_of, main, on_a_device, say, seconds
+from common import (
+    ATOMICS,
+    BYTES,
+    CALLS,
+    ITEMS,
+    ORDERS,
+    STRIDES,
+    Moved,
+    check,
+    kernels_of,
+    main,
+    on_a_device,
+    say,
+    timed,
+)
 
 from kernels import League, Range, Sizes
 
 declared = kernels_of(__file__)
 
 
+def bytes_of(N, M):
+    """Of y, A and x."""
+    return 8 * (N * M + N + M)
+
+
 def inner_product(kernel, backend, N, M, nrepeat, quick, by=BYTES):
     """Times <y|Ax> of ones and says it, with its total."""
     run = kernel.bind(backend.placed(y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
-    time = seconds(backend, run, nrepeat)
+    time = timed(backend, run, nrepeat, bytes_of(N, M))
     check(kernel.name, run.value("total"), N * M)
-    say(kernel.name, backend, (N, M), run.value("total"), time, 8 * (N * M + N + M), by=by)
+    say(kernel.name, backend, (N, M), run.value("total"), time, by=by)
 
 
 YAX_FLAT = declared("yax_flat", Range("N"), arrays="y(N) A(N,M) x(M)", results="total")
@@ -33,10 +52,10 @@ def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
     """Exercise 2: <y|Ax> with an atomic for every element: all wait for one address."""
     arrays = backend.placed(y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
     run = YAX_ATOMIC.bind(arrays, backend, quick=quick)
-    time = seconds(backend, run, nrepeat, turns=1)
+    time = timed(backend, run, nrepeat, bytes_of(N, M), turns=1)
     total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
     check("yax_atomic", total, N * M)
-    say("yax_atomic", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
+    say("yax_atomic", backend, (N, M), total, time, by=ATOMICS)
 
 
 LAYOUTS = {
@@ -53,12 +72,13 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
     for layout, kernel in LAYOUTS.items():
         arrays = backend.placed(y=np.ones(N), A=np.ones((N, M), order=ORDERS[layout]), x=np.ones(M))
         run = kernel.bind(arrays, backend, quick=quick)
-        times[layout] = seconds(backend, run, nrepeat)
+        times[layout] = timed(backend, run, nrepeat, bytes_of(N, M))
         check(f"yax_layout, {layout}", run.value("total"), N * M)
         by = on_a_device(backend, STRIDES) if layout == "right" else BYTES
-        say(f"yax_layout {layout}", backend, (N, M), run.value("total"), times[layout], 8 * (N * M + N + M), by=by)
+        say(f"yax_layout {layout}", backend, (N, M), run.value("total"), times[layout], by=by)
 
-    print(f"yax_layout {backend}: time of right over left {times['right'] / times['left']:.3g}")
+    ratio = times["right"].seconds / times["left"].seconds
+    print(f"yax_layout {backend}: time of right over left {ratio:.3g}")
 
 
 ATTEMPTS = [
@@ -72,10 +92,10 @@ def yax_attempts(backend, N=4096, M=1024, nrepeat=3, quick=False):
     for kernel, team in zip(ATTEMPTS, (M, min(M, 128))):
         arrays = backend.placed(y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
         run = kernel.bind(arrays, backend, Sizes(team), quick=quick)
-        time = seconds(backend, run, nrepeat, turns=1)
+        time = timed(backend, run, nrepeat, bytes_of(N, M), turns=1)
         total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
         check(f"yax {kernel.name}", total, N * M)
-        say(f"yax {kernel.name}", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
+        say(f"yax {kernel.name}", backend, (N, M), total, time, by=ATOMICS)
 
 
 YAX_TEAM = declared("yax_team", League("N", team="auto 128"), arrays="y(N) A(N,M) x(M)", results="total")
@@ -117,12 +137,13 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
             ("lanes", YAX_LANES, Sizes(), {"rows": 512}),
         ):
             run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
-            times[name] = seconds(backend, run, nrepeat)
+            times[name] = timed(backend, run, nrepeat, bytes_of(n, m))
             check(f"yax_rows_first, {name}", run.value("total"), n * m)
             by = on_a_device(backend, (LONG_ROWS if n < m else SHORT_ROWS).get(name, BYTES))
-            say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], 8 * (n * m + n + m), by=by)
+            say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], by=by)
 
-        print(f"yax_rows_first {backend} {n} {m}: teams are {times['flat'] / times['team']:.3g} times as fast as flat")
+        ratio = times["flat"].seconds / times["team"].seconds
+        print(f"yax_rows_first {backend} {n} {m}: teams are {ratio:.3g} times as fast as flat")
 
 
 SWEPT = {
@@ -151,11 +172,10 @@ def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
             for method in ("flat", "team", "vector"):
                 more = {"rows": 8} if method == "vector" else {}
                 run = SWEPT[method, layout].bind(arrays, backend, quick=quick, **more)
-                time = seconds(backend, run, nrepeat)
+                time = timed(backend, run, nrepeat, bytes_of(n, M))
                 check(f"yax_sweep {method} {layout}", run.value("total"), n * M)
                 by = on_a_device(backend, STRIDES) if (method == "flat") == (layout == "right") else BYTES
-                name = f"yax_sweep {method} {layout}"
-                say(name, backend, (n, M), run.value("total"), time, 8 * (n * M + n + M), by=by)
+                say(f"yax_sweep {method} {layout}", backend, (n, M), run.value("total"), time, by=by)
 
 
 YAX_VECTOR = declared(
@@ -173,10 +193,10 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
         rows = np.repeat(y[:, None], N, axis=1)
         arrays = backend.placed(y=rows, A=np.ones((E, N, M)), x=np.ones((E, M)), result=np.full(E, np.nan))
         run = YAX_VECTOR.bind(arrays, backend, quick=quick)
-        time = seconds(backend, run, nrepeat)
+        time = timed(backend, run, nrepeat, Moved(read=8 * E * (N * M + N + M), written=8 * E))
         check(f"yax_vector, elements, {name}", backend.to_host(arrays["result"]), N * M * y)
         check(f"yax_vector, {name}", run.value("total"), N * M * (E if name == "y = 1" else E * (E + 1) // 2))
-        say("yax_vector", backend, (E, N, M), run.value("total"), time, 8 * E * (N * M + N + M + 1), f"({name})")
+        say("yax_vector", backend, (E, N, M), run.value("total"), time, f"({name})")
 
 
 BOTH = dict(arrays="y(N) A(N,M) x(M)", results="product")
@@ -198,9 +218,9 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
     tile = {"share": 512, "width": 32} if backend.in_warps else {"share": 16, "width": min(M, 4096)}
     for kernel, numbers in ((ROWS_OF, {}), (COLUMNS_OF, tile)):
         run = kernel.bind(backend.placed(**given), backend, quick=quick, **numbers)
-        time = seconds(backend, run, nrepeat)
+        time = timed(backend, run, nrepeat, bytes_of(N, M))
         products.append(run.value("product"))
-        say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time, 8 * (N * M + N + M))
+        say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time)
 
     check("nested_adjoint", products[0] / products[1] - 1, 0, 1e-13)
     # all terms are positive: each sum of n terms is within n eps, and both together far within this

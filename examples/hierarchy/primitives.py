@@ -1,7 +1,7 @@
 """Exercises 7 and 14 to 17: reductions, tiles, parts of arrays, prefix sums, single threads."""
 
 import numpy as np
-from common import BYTES, CALLS, ORDERS, STRIDES, Moved, check, kernels_of, main, on_a_device, say, seconds
+from common import BYTES, CALLS, ORDERS, STRIDES, Moved, check, kernels_of, main, on_a_device, say, timed
 
 from kernels import League, MDRange, Range, Scan, Sizes
 
@@ -21,9 +21,9 @@ def quiz(backend, E=7, N=32, nrepeat=10, quick=False):
     ):
         sizes = Sizes() if kernel is QUIZ_FLAT else Sizes(team=N)
         run = kernel.bind({}, backend, sizes, quick=quick, **numbers)
-        time = seconds(backend, run, nrepeat)
+        time = timed(backend, run, nrepeat, 8)
         check(kernel.name, run.value("total"), wanted)
-        say(kernel.name, backend, (E, N), run.value("total"), time, 8, by=CALLS)
+        say(kernel.name, backend, (E, N), run.value("total"), time, by=CALLS)
 
 
 TILED = [
@@ -73,12 +73,12 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
             arrays |= backend.placed(**{a.name: np.zeros((N, M), order=order)})
         found = kernel.tune(arrays, backend, rounds=nrepeat, quick=quick)
         (model,) = [outcome for outcome in found if outcome.variant == Sizes()]
-        tile = found[0].variant.tile or "the model's"
         check(f"{kernel.name}, left out", sum(outcome.seconds is None for outcome in found), 0)
         check(f"{kernel.name}, arrays as before", backend.to_host(arrays["A"].T), np.zeros((M, N)))
         for name, outcome in (("model", model), ("tuned", found[0])):
-            more = f"({kernel.bind(arrays, backend, quick=quick).why})" if name == "model" else f"(tile {tile})"
-            say(f"{kernel.name} {name}", backend, (N, M), N * M, outcome.seconds, tiled(N, M), more)
+            run = kernel.bind(arrays, backend, outcome.variant, quick=quick)
+            time = timed(backend, run, nrepeat, tiled(N, M))
+            say(f"{kernel.name} {name}", backend, (N, M), N * M, time, f"({run.why})")
 
 
 def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
@@ -87,12 +87,12 @@ def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
     for kernel in TILED:
         arrays = backend.placed(A=np.full((N, M), np.nan), written=np.zeros((N, M)))
         run = kernel.bind(arrays, backend, quick=quick)
-        time = seconds(backend, run, nrepeat, turns=1)
+        time = timed(backend, run, nrepeat, tiled(N, M), turns=1)
         check(kernel.name, backend.to_host(arrays["A"]), np.add.outer(1000.0 * np.arange(N), np.arange(M)))
         check(f"{kernel.name}, total", run.value("total"), wanted)
         check(f"{kernel.name}, count", run.value("count"), N * M)
         check(f"{kernel.name}, written", backend.to_host(arrays["written"]), np.full((N, M), 1.0 + nrepeat))
-        say(kernel.name, backend, (N, M), run.value("total"), time, tiled(N, M), by=tiled_by(kernel))
+        say(kernel.name, backend, (N, M), run.value("total"), time, by=tiled_by(kernel))
 
 
 SUBVIEWS = {
@@ -124,11 +124,11 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
         arrays = backend.placed(v=np.array(v, order=ORDERS[layout]))
         more = {"rows": 8} if layout == "lanes" else {}
         run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b, **more)
-        time = seconds(backend, run, nrepeat)
+        time = timed(backend, run, nrepeat, 8 * M * (b - a))
         check(kernel.name, run.value("total"), wanted)
         by = BYTES if layout == "lanes" else on_a_device(backend, STRIDES)
         closed = f"(closed form {wanted})"
-        say(kernel.name, backend, (N, M, E), run.value("total"), time, 8 * M * (b - a), closed, by)
+        say(kernel.name, backend, (N, M, E), run.value("total"), time, closed, by)
 
 
 SCAN_OF_THREE = declared(
@@ -141,11 +141,11 @@ def scan(backend, nrepeat=3, quick=False):
     for n in (1, 31, 32, 33, 1000):
         arrays = backend.placed(prefix=np.full((3, n), np.nan), total=np.full(3, np.nan))
         run = SCAN_OF_THREE.bind(arrays, backend, quick=quick)
-        time = seconds(backend, run, nrepeat)
+        time = timed(backend, run, nrepeat, 24 * n)
         i = np.arange(n)
         check(f"scan of {n}", backend.to_host(arrays["prefix"]), np.tile(i * (i - 1) // 2, (3, 1)))
         check(f"scan of {n}, total", backend.to_host(arrays["total"]), [n * (n - 1) // 2] * 3)
-        say("scan", backend, (n,), backend.to_host(arrays["total"])[0], time, 24 * n, by=CALLS)
+        say("scan", backend, (n,), backend.to_host(arrays["total"])[0], time, by=CALLS)
 
 
 SCAN_OF_ALL = declared(
@@ -158,10 +158,10 @@ def scan_range(backend, N=10_000_000, nrepeat=3, quick=False):
     v = np.arange(N) % 1000
     arrays = backend.placed(v=v, before=np.zeros_like(v))
     run = SCAN_OF_ALL.bind(arrays, backend, quick=quick)
-    time = seconds(backend, run, nrepeat)
+    time = timed(backend, run, nrepeat, Moved(read=8 * N, written=8 * N))
     check("scan_range", backend.to_host(arrays["before"]), np.cumsum(v) - v)
     check("scan_range, total", run.value("total"), v.sum())
-    say("scan_range", backend, (N,), run.value("total"), time, Moved(read=8 * N, written=8 * N))
+    say("scan_range", backend, (N,), run.value("total"), time)
 
 
 SINGLE = declared(
@@ -177,13 +177,13 @@ def single(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
     zero = np.zeros(1, np.int64)
     arrays = backend.placed(teams=zero, members=zero.copy(), seen=np.full((E, N, M), np.nan))
     run = SINGLE.bind(arrays, backend, quick=quick)
-    time = seconds(backend, run, nrepeat, turns=1)
+    time = timed(backend, run, nrepeat, 8 * E * N * M, turns=1)
     teams, members = (backend.to_host(arrays[name])[0] / (1 + nrepeat) for name in ("teams", "members"))
     check("single, teams", teams, E)
     check("single, members", members, E * N)
     wanted = 1000.0 + np.add.outer(np.arange(E), 10 * np.arange(N))
     check("single, value", backend.to_host(arrays["seen"]), np.repeat(wanted[:, :, None], M, 2))
-    say("single", backend, (E, N, M), members, time, 8 * E * N * M, f"({teams:g} teams)", by=CALLS)
+    say("single", backend, (E, N, M), members, time, f"({teams:g} teams)", by=CALLS)
 
 
 if __name__ == "__main__":

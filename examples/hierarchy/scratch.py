@@ -1,7 +1,7 @@
 """Exercises 8 to 11: scratch of teams and members, and its barriers."""
 
 import numpy as np
-from common import BYTES, ITEMS, ORDERS, STRIDES, WrongResult, check, kernels_of, main, on_a_device, say, seconds
+from common import BYTES, ITEMS, ORDERS, STRIDES, Moved, WrongResult, check, kernels_of, main, on_a_device, say, timed
 
 from kernels import ArgumentError, BackendError, League, MDRange, Range, Sizes
 
@@ -16,6 +16,11 @@ FIELD = dict(
 SCRATCH_FIELD = declared("scratch_field", **FIELD)
 
 
+def field_bytes(E, Q, V):
+    """Of A, B and the result."""
+    return Moved(read=8 * E * V * (Q + 1), written=8 * E * Q)
+
+
 def sums(kernel, backend, E, Q, V, nrepeat, quick, **more):
     """A = B = 1, then A = e + q and B = i. more: of bind."""
     i = np.arange(V, dtype=float)
@@ -26,10 +31,10 @@ def sums(kernel, backend, E, Q, V, nrepeat, quick, **more):
     ):
         arrays = backend.placed(A=A, B=B, result=np.full((E, Q), np.nan))
         run = kernel.bind(arrays, backend, quick=quick, **more)
-        time = seconds(backend, run, nrepeat)
+        time = timed(backend, run, nrepeat, field_bytes(E, Q, V))
         check(kernel.name, backend.to_host(arrays["result"]), wanted)
         check(f"{kernel.name}, total", run.value("total"), wanted.sum())
-        say(kernel.name, backend, (E, Q, V), run.value("total"), time, 8 * (E * Q * V + E * V + E * Q))
+        say(kernel.name, backend, (E, Q, V), run.value("total"), time)
 
 
 def scratch_field(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
@@ -73,12 +78,11 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
         for body in ("per_element", "per_point", "per_pair"):
             arrays["result"].fill(np.nan)
             run = VARIANTS[body, layout].bind(arrays, backend, quick=quick)
-            time = seconds(backend, run, nrepeat)
+            time = timed(backend, run, nrepeat, field_bytes(E, Q, V))
             result = backend.to_host(arrays["result"].T).T
             check(f"field {body} {layout}", result, e_q * (V * (V - 1) // 2))
-            nbytes = 8 * (E * Q * V + E * V + E * Q)
             by = on_a_device(backend, TAKES[layout].get(body, BYTES))
-            say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, nbytes, by=by)
+            say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, by=by)
 
 
 SCRATCH_RACE = declared("scratch_race", **FIELD)
@@ -132,13 +136,13 @@ def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
         raise AssertionError("228 KiB of level 0 were not refused.")
 
     run = SCRATCH_LEVELS.bind(arrays, backend, quick=quick, n0=n0, n1=n1, n=n, rows=rows)
-    time = seconds(backend, run, nrepeat)
+    time = timed(backend, run, nrepeat, Moved(written=8 * E * (n0 + n1), read=8 * E * (n0 + n1)))
     e, sum_to = np.arange(E), lambda n: n * (n - 1) / 2
     wanted = sum_to(n0) + e * n0 + sum_to(n1) - e * n1 + rows * n * e + sum_to(n) * sum_to(rows)
     check("scratch_levels", backend.to_host(arrays["result"]), wanted)
     total = backend.to_host(arrays["result"]).sum()
     mib = f"(level 1: {run.resident} resident teams x {run.scratch[1]} bytes, {run.arena / 2**20:.4g} MiB held)"
-    say("scratch_levels", backend, (E, n0, n1), total, time, 16 * E * (n0 + n1), mib)
+    say("scratch_levels", backend, (E, n0, n1), total, time, mib)
 
 
 SLICING = declared(
@@ -157,11 +161,11 @@ def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
     left, right = (rng.integers(-9, 10, (C, n, P)).astype(float) for n in (L, R))
     arrays = backend.placed(left=left, right=right, out=np.full((C, L, R), np.nan))
     run = SLICING.bind(arrays, backend, quick=quick)
-    time = seconds(backend, run, nrepeat)
+    time = timed(backend, run, nrepeat, Moved(read=8 * C * (L + R) * P, written=8 * C * L * R))
     out = backend.to_host(arrays["out"])
     check("slicing", out, np.einsum("clp,crp->clr", left, right))
     by = on_a_device(backend, STRIDES)  # a lane reads a row of the right field
-    say("slicing", backend, (C, L, R, P), abs(out).sum(), time, 8 * C * (L * P + R * P + L * R), by=by)
+    say("slicing", backend, (C, L, R, P), abs(out).sum(), time, by=by)
 
 
 if __name__ == "__main__":

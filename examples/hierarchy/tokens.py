@@ -4,7 +4,7 @@ import concurrent.futures
 import itertools
 
 import numpy as np
-from common import ATOMICS, check, kernels_of, main, say, seconds
+from common import ATOMICS, check, kernels_of, main, say, timed
 
 from kernels import League, Range, UniqueToken
 
@@ -46,10 +46,10 @@ def unique_token_pool(backend, N=10_000_000, M=2**19, nrepeat=1, quick=False):
     """
     arrays = states(backend, M)
     run = UNIQUE_TOKEN_POOL.bind(arrays, backend, quick=quick, n=N)
-    time = seconds(backend, run, nrepeat, turns=1)
+    time = timed(backend, run, nrepeat, 32 * N, turns=1)
     largest = told(backend, arrays, M, N * (1 + nrepeat))
     check("unique_token_pool, ids still held", run.tokens["pool"].held, 0)
-    say("unique_token_pool", backend, (N, M), N, time, 32 * N, f"(largest id {largest})", by=ATOMICS)
+    say("unique_token_pool", backend, (N, M), N, time, f"(largest id {largest})", by=ATOMICS)
 
     pool, arrays = UniqueToken(M, backend), states(backend, M)
     runs = [UNIQUE_TOKEN_POOL.bind({**arrays, "pool": pool}, backend, quick=quick, n=N) for _ in range(2)]
@@ -93,7 +93,7 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
         one = {name: np.zeros(1, np.int64) for name in ("overlaps", "held", "most")}
         arrays = backend.placed(**whole, **one)
         run = UNIQUE_TOKEN_TEAM.bind(arrays, backend, quick=quick, E=E)
-        time = seconds(backend, run, nrepeat, turns=1)
+        time = timed(backend, run, nrepeat, 8 * E, turns=1)
         got = {name: backend.to_host(a) for name, a in arrays.items()}
         members = run.members
         teams = got["count"].sum() / members / (1 + nrepeat)
@@ -103,7 +103,7 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
         most = int(got["most"][0])
         check("unique_token_team, ids held beyond the resident teams", max(most - min(size, run.resident), 0), 0)
         more = f"(pool of {size}; at most {most} ids held at the same time, {run.resident} teams resident)"
-        say("unique_token_team", backend, (E, size), teams, time, 8 * E, more, by=ATOMICS)
+        say("unique_token_team", backend, (E, size), teams, time, more, by=ATOMICS)
 
 
 INPUT = "bin(n):whole "
@@ -142,10 +142,10 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
         out = backend.placed(out=np.zeros(shape, np.int64))["out"]
         arrays = {**given, "copies" if len(shape) == 2 else "histogram": out}
         run = kernel.bind(arrays, backend, quick=quick, **numbers)
-        time = seconds(backend, run, nrepeat, turns=1)
+        time = timed(backend, run, nrepeat, 8 * N, turns=1)
         result = backend.to_host(out).reshape(-1, M).sum(0) / (1 + nrepeat)
         check(kernel.name, result, wanted)
-        say(kernel.name, backend, (N, M), result.sum(), time, 8 * N, by=ATOMICS)
+        say(kernel.name, backend, (N, M), result.sum(), time, by=ATOMICS)
 
 
 if __name__ == "__main__":

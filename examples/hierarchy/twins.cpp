@@ -1,6 +1,5 @@
 // Three exercises as plain C++ with OpenMP: what the team kernels are timed beside by
-// `python -m frame bench hierarchy`, compiled with the same options. An order of accesses without a team kernel, and a
-// pace of memory, too: how fast threads read it.
+// `python -m frame bench hierarchy`, compiled with the same options. Orders of accesses without a team kernel, too.
 
 // <y|Ax>: threads over rows, vectors over columns
 extern "C" void twin_yax_team(int threads, long N, long M, const double *y, const double *A, const double *x,
@@ -88,30 +87,4 @@ extern "C" void order_across(int threads, long N, long M, double *A, double *wri
                     A[i * M + j] = 1000.0 * i + j;
                     written[i + N * j] += 1;
                 }
-}
-
-// n numbers are read
-extern "C" void read_memory(int threads, long n, const double *from, double *total) {
-    double all = 0;
-#pragma omp parallel for simd schedule(static) num_threads(threads) reduction(+ : all)
-    for (long i = 0; i < n; ++i) all += from[i];
-    *total = all;
-}
-
-// as many are read as written
-extern "C" void copy_memory(int threads, long n, const double *from, double *to) {
-#pragma omp parallel for simd schedule(static) num_threads(threads)
-    for (long i = 0; i < n; ++i) to[i] = from[i];
-}
-
-// n numbers are read, and as many written, through the caches: a library that copies goes past them
-extern "C" void write_memory(int threads, long n, const double *from, double *to) {
-#pragma omp parallel for simd schedule(static) num_threads(threads)
-    for (long i = 0; i < n; ++i) to[i] = from[i] + 1;
-}
-
-// n numbers are read and written where they lie
-extern "C" void update_memory(int threads, long n, double *to) {
-#pragma omp parallel for simd schedule(static) num_threads(threads)
-    for (long i = 0; i < n; ++i) to[i] += 1;
 }

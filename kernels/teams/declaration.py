@@ -157,6 +157,8 @@ def scratch_of(where: str, by_place: Mapping[str, str]) -> tuple[Array, ...]:
         owner, level = place.split()
         pieces += arrays_of(where, words, level=int(level), of_member=owner == "member", written=True)
 
+    wrong = [piece.name for piece in pieces if piece.scattered or piece.streamed or piece.layout == "LEFT"]
+    refuse(wrong, f"{where}: scratch {wrong} is marked left, scatter or stream, which is for arrays.")
     return tuple(pieces)
 
 

@@ -110,6 +110,8 @@ class Takes:
         found, writes = arrays_of(where, self.arrays), self.writes.split()
         unknown = [name for name in writes if name not in [array.name for array in found]]
         refuse(unknown, f"{where}: writes {unknown}, which are not among its arrays.")
+        read = [array.name for array in found if array.streamed and array.name not in writes]
+        refuse(read, f"{where}: {read} are marked stream, and are not among the arrays that it writes.")
         return tuple(dataclasses.replace(array, written=array.name in writes or array.scattered) for array in found)
 
     def numbers_by_kind(self, where: str) -> tuple[tuple[str, str], ...]:
@@ -134,7 +136,9 @@ def team_kernel(name: str, over: Policy, *, header, body="", source="", **takes)
     arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
     in memory, else it is the last. `:whole` holds int64, `:int32`, `:logical` (int32), `:real32` and `:real64` hold
     what they say; the others all hold float64, or all float32. `:scatter`: the body only adds to its elements, any
-    thread to any: m.h(k) += x. Threads or blocks have copies of small ones, see Bound.scatter. writes: those that are
+    thread to any: m.h(k) += x. Threads or blocks have copies of small ones, see Bound.scatter. `:stream`: of an array
+    in `writes`; the body only assigns to its elements, m.y(i) = x, and nobody reads them soon, so that a CPU stores
+    packs past its caches. writes: those that are
     written; the others are const.
     results: "total n:whole most:max where:minloc any_bad:any far(3):Farthest", numbers to which the body gives values,
     an argument of it each; a sum, or by the reducer that is named (results.py). Each result is an array of one, two or

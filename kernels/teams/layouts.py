@@ -53,7 +53,7 @@ class ArrayOrder:
     written: bool
     row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
     columns: tuple[str, ...] = ()  # extents behind the farthest index
-    is_plain: bool = False  # has no other dimensions, and is no scattered one
+    is_plain: bool = False  # has no other dimensions, and is neither scattered nor streamed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,7 +256,7 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     for array in arrays:
         order, row, columns = _order(words, array)
         if len(order) == len(words):
-            is_plain = len(array.extents) == len(words) and not array.scattered
+            is_plain = len(array.extents) == len(words) and not array.scattered and not array.streamed
             found.append(ArrayOrder(array.name, order, array.written, row, columns, is_plain))
         elif order and len(array.extents) > len(order):
             again.update(set(range(len(words))) - set(order))

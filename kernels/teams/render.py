@@ -117,10 +117,13 @@ class Operands:
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
         template = "ColumnsView" if a.name in self.in_columns else "View"
         view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
-        of_record = f"({kind} *)a.at_{a.name}, a.extent_{a.name}"
+        of_record = f"{view}(({kind} *)a.at_{a.name}, a.extent_{a.name})"
         if self.kernel.is_checked:
             self.fields.append(f"CheckedArray<{view}> {a.name};")
-            self.filled.append(f"{a.name}({view}({of_record}), {_told(a)})")
+            self.filled.append(f"{a.name}({of_record}, {_told(a)})")
+        elif a.streamed:
+            self.fields.append(f"Streamed<{view}> {a.name};")
+            self.filled.append(f"{a.name}{{{of_record}}}")
         else:
             self.fields.append(f"{view} {a.name};")
             self.filled.append(f"{a.name}({of_record})")

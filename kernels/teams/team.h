@@ -112,9 +112,30 @@ template <class V, class T> POINT_FN ScatterElement<Scatter<V>, T &> scatter_of(
     return {to, at};
 }
 
+// An array to whose elements a body only assigns, m.y(i) = x, and which nobody reads soon.
+template <class T, class X> POINT_FN void assign_streamed(T &at, const X &x) { at = x; }
+template <class E, class Value> struct StreamedElement { // or elements at a pack of indices
+    E at;
+    template <class X> POINT_FN void operator=(const X &x) const { assign_streamed(at, x); }
+    template <class X> POINT_FN void operator+=(const X &) const { is_read<X>(); }
+    template <class X> POINT_FN void operator-=(const X &) const { is_read<X>(); }
+    template <class X> POINT_FN void operator*=(const X &) const { is_read<X>(); }
+    POINT_FN operator Value() const { return is_read<E>(), Value(); }
+    template <class X> POINT_FN static void is_read() {
+        static_assert(!sizeof(X), "an array marked :stream is only assigned, m.y(i) = x: it is read here");
+    }
+};
+
+template <class T> POINT_FN StreamedElement<T &, T> streamed(T &at) { return {at}; }
+template <class V> struct Streamed {
+    V view;
+    template <class... I> POINT_FN auto operator()(const I &...i) const { return streamed(view(i...)); }
+};
+
 #ifdef ON_DEVICE
 #include "teams/scatter_threads.h"
 #else
+#include "teams/streamed_packs.h"
 #include "teams/scatter_packs.h"
 #include "teams/tiles_packs.h"
 #endif
@@ -172,6 +193,10 @@ template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(co
     };
     (take(a), ...);
     return s;
+}
+
+template <class V, class... A> POINT_FN auto subview(const Streamed<V> &v, A... a) {
+    return Streamed<decltype(subview(v.view, a...))>{subview(v.view, a...)};
 }
 
 #ifndef ON_DEVICE

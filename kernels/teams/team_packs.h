@@ -12,6 +12,7 @@
 #ifndef VECTOR_BYTES // a source has it in front, so that a precompiled form can serve
 #include "engine/numbers/pack.h"
 #endif
+#include "engine/numbers/past.h"
 #include "teams/reducers.h"
 #include "teams/lanes.h"
 #include "teams/functions_packs.h"
@@ -249,6 +250,7 @@ template <class Work> POINT_FN int share_out(long items, int threads, const Leag
                     work(share, items / shares * share + (share < items % shares ? share : items % shares),
                          items / shares * (share + 1) + (share < items % shares ? share + 1 : items % shares), level);
         }
+        done_past();
     }
     return failed;
 }

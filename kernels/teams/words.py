@@ -13,6 +13,7 @@ from ..engine.errors import ArgumentError, refuse
 KINDS = {"real": "scalar", "whole": "long"}  # of numbers, and their types in C++
 ELEMENTS = {"int32": "i4", "logical": "i4", "real32": "f4", "real64": "f8", "whole": "i8"}  # of arrays: NumPy's types
 TYPES = KINDS | {"int32": "int", "logical": "int", "real32": "float", "real64": "double"}  # of elements, in C++
+MARKS = ("left", "scatter", "stream")
 _WORD = re.compile(r"\s*(\w+)\s*\(([^()]*)\)((?::\w+)*)")
 _OPERATORS = {
     ast.Add: lambda a, b: a + b,
@@ -33,6 +34,7 @@ class Array:
     layout: str = "RIGHT"  # the last index is the fastest in memory; LEFT: the first
     written: bool = False
     scattered: bool = False  # the body only adds to elements, any thread to any
+    streamed: bool = False  # the body only assigns to elements, and nobody reads them soon
     level: int = 0  # of scratch: 0, shared memory, or 1
     of_member: bool = False  # of scratch: a piece for each member of a team
 
@@ -54,13 +56,21 @@ def arrays_of(where: str, text: str, **also) -> list[Array]:
 
         marks = word[3].split(":")[1:]
         kinds = [mark for mark in marks if mark in ELEMENTS]
-        wrong = [mark for mark in marks if mark not in ("left", "scatter", *ELEMENTS)] or kinds[1:]
-        refuse(wrong, f"{where}: '{word[1]}' is marked {wrong}, wanted left, scatter, or one of {', '.join(ELEMENTS)}.")
+        wrong = [mark for mark in marks if mark not in (*MARKS, *ELEMENTS)] or kinds[1:]
+        refuse(
+            wrong,
+            f"{where}: '{word[1]}' is marked {wrong}, wanted {', '.join(MARKS)}, or one of {', '.join(ELEMENTS)}.",
+        )
+        refuse(
+            {"scatter", "stream"} <= set(marks),
+            f"{where}: '{word[1]}' is marked scatter and stream: a body that adds to elements reads them.",
+        )
 
         extents = tuple(part.strip() for part in word[2].split(","))
         kind = kinds[0] if kinds else "real"
         layout = "LEFT" if "left" in marks else "RIGHT"
-        found.append(Array(word[1], extents, kind, layout, scattered="scatter" in marks, **also))
+        uses = {"scattered": "scatter" in marks, "streamed": "stream" in marks}
+        found.append(Array(word[1], extents, kind, layout, **uses, **also))
         at = word.end()
 
     return found

@@ -19,7 +19,7 @@ from kernels.engine.errors import CompileError
         ),
         (
             dict(arrays="v(n):middle", over=Range("n")),
-            "'v' is marked .'middle'., wanted left, scatter, or one of int32",
+            "'v' is marked .'middle'., wanted left, scatter, stream, or one of int32",
         ),
         (dict(arrays="v(n)", writes="w", over=Range("n")), "writes .'w'., which are not among its arrays"),
         (dict(arrays="v(n)", over="n"), "over 'n', wanted a League, Range, MDRange or Scan"),

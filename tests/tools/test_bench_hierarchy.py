@@ -18,7 +18,7 @@ def test_rows_of_exercises_and_twins(capsys):
     rows, shown = ran(capsys, *SMALL, "--cases", "quiz,yax_vector", "--tables", "exercises,twins")
     assert [row["by"] for row in rows[:5]] == ["bytes", "bytes", "calls", "calls", "calls"]
     assert [row["case"] for row in rows[:5]] == ["yax_vector", "yax_vector", "quiz_flat", "quiz_team", "quiz_nested"]
-    for row in rows:
+    for row in rows:  # of one round the medians are the numbers themselves
         assert row["seconds"] > 0 and row["share"] == pytest.approx(row["bound_seconds"] / row["seconds"])
 
     twins = {row["case"]: row for row in rows if row["table"] == "twins"}
@@ -34,13 +34,37 @@ def test_kernels_beside_loops_in_their_order(capsys):
     assert {row["sizes"] for row in rows} == {"8x16x64", "8x7770"} and "beside loops in its order" in shown
 
 
-def test_what_a_cpu_writes_has_a_pace_of_its_own():
-    """8 GB read, 8 written, 8 changed: 32 GB of a device's memory. A CPU reads a line before it writes to it."""
-    moved = hierarchy.module("common").Moved(read=8e9, written=8e9, updated=8e9)
-    assert hierarchy.Pace(2e9).seconds(moved) == 16.0
+def test_a_share_is_the_median_of_ratios_of_one_round():
+    """Memory that becomes half as fast during a run slows both alike: the share stays."""
+    common = hierarchy.module("common")
+    how = hierarchy.Conditions(get_backend("cpu", threads=1), 5, 1.0)
+    drifting = common.Timed(common.Moved(8e9), runs=[1.0, 1.0, 2.0, 2.0, 2.0], loops=[0.9, 0.9, 1.8, 1.8, 1.8])
+    assert how.row("exercises", "drifting", (1,), drifting)["share"] == pytest.approx(0.9)
 
-    through = hierarchy.Through(writing=1e9, updating=2e9)
-    assert hierarchy.Pace(2e9, through).seconds(moved) == 4.0 + 8.0 + 4.0
+    once = common.Timed(common.Moved(8e9), runs=[2.0, 4.0, 8.0], loops=[])  # a device: 1 s at 8 GB/s
+    row = hierarchy.dataclasses.replace(how, pace=8e9).row("exercises", "once", (1,), once)
+    assert (row["bound_seconds"], row["share"]) == (1.0, 0.25)
+
+
+@pytest.mark.parametrize("kinds", [("read",), ("written",), ("updated",), ("read", "written", "updated")])
+@pytest.mark.parametrize("past", [False, True])
+def test_plain_loops_go_through_each_number_once(kinds, past):
+    """Of arrays that are read, written and changed; a launch moves a sample of the bytes."""
+    backend = get_backend("cpu", threads=2)
+    moved = hierarchy.module("common").Moved(**dict.fromkeys(kinds, 3.2e9))
+    memory = hierarchy.PlainMemory(backend, sample=2**20)
+    work = memory._bound(moved, past)
+    for name, array in memory._arrays.items():
+        array[...] = np.nan if name == "written" else 3.0
+    work()
+
+    read, written, changed = (memory._arrays[name] for name in ("read", "written", "changed"))
+    assert memory._sums.sum() == 3.0 * read.size
+    assert (changed == 4).all() and not np.isnan(written).any()
+    sample = read.nbytes + written.nbytes + 2 * changed.nbytes
+    assert 0.99 * 2**20 < sample <= 2**20
+    assert memory.loops(hierarchy.module("common").Moved(2**19)).times == 0.5
+    assert memory.loops(hierarchy.module("common").Moved(5 * 2**20)).times == 1.0
 
 
 def test_a_single_thread_is_timed_by_its_own_time():
@@ -60,7 +84,7 @@ def test_a_single_thread_is_timed_by_its_own_time():
 
 def test_a_twin_that_is_wrong_is_refused(monkeypatch):
     backend = get_backend("cpu", threads=1)
-    how = hierarchy.Conditions(backend, 1, None, 1e-4, hierarchy.Pace(1e9), quick=True)
+    how = hierarchy.Conditions(backend, 1, 1e-4, quick=True)
     right = hierarchy._twin
 
     def wrong(backend, name):

@@ -1,5 +1,8 @@
 """`bench hierarchy`: the exercises of examples/hierarchy beside what their bytes take, and beside plain CUDA or OpenMP.
 
+The pace of a CPU's memory drifts. So plain loops move the same bytes in turns with each exercise (plain_memory.py), and
+a share is the median of the rounds' ratios. A device's pace is measured once.
+
 Four tables. Exercises at a size whose data do not fit a cache, with the time that memory needs for their bytes. The
 product <y|Ax> over the number of rows, flat, by teams, by teams and lanes, with the matrix row by row and column by
 column. Three exercises in turns with the same written by hand: examples/hierarchy/twins.cu with CUDA, twins.cpp with
@@ -21,7 +24,9 @@ import dataclasses
 import functools
 import importlib
 import io
+import math
 import os
+import statistics
 import sys
 import time
 from typing import Any
@@ -35,14 +40,15 @@ from ...errors import BackendError, FrameError, refuse
 from ...shipped import ROOT
 from .. import tables
 from ..progress import clear, progress
-from . import ceilings, options, report
+from . import ceilings, options, plain_memory, report
 from .clocks import DeviceClock, host_seconds, in_turns, processor_seconds
+from .plain_memory import Loops, PlainMemory
 
 EXERCISES = ROOT / "examples" / "hierarchy"
 ROUNDS = 5
 THREADS = {"yax_team": 128, "yax_vector": 256, "scratch_field": 128}  # of a block of the twins in CUDA
 TABLES = ("exercises", "sweep", "twins", "orders")
-LARGEST = 2**28  # bytes of a pace of memory
+QUICK = 2**20  # bytes of plain loops where no figure is judged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,56 +101,37 @@ TWINS = {  # arguments: extents of the arrays
 
 
 @dataclasses.dataclass(frozen=True)
-class Pace:
-    """Bytes a second of a memory."""
-
-    reading: float  # or reading and writing, whichever is more
-    through: Through | None = None  # what goes through the caches of a CPU
-
-    def seconds(self, moved) -> float:
-        """Time in which the memory moves these bytes (common.Moved)."""
-        if self.through is None:
-            return moved.total / self.reading
-        changes = moved.written / self.through.writing + moved.updated / self.through.updating
-        return moved.read / self.reading + changes
-
-
-@dataclasses.dataclass(frozen=True)
-class Through:
-    """Bytes a second that a CPU writes. It reads a line of memory before it writes to it: stores that go past the
-    caches are faster, and a kernel's are not such."""
-
-    writing: float  # to arrays that are not read, beside as many bytes that are read from others
-    updating: float  # of arrays that are changed, each byte counted once
-
-
-@dataclasses.dataclass(frozen=True)
 class Conditions:
     """How the rows of a run are measured."""
 
     backend: Any
     rounds: int
-    clock: DeviceClock | None  # None: a CPU
     scale: float  # of the sizes
-    pace: Pace  # of the memory
+    clock: DeviceClock | None = None  # None: a CPU
+    pace: float = math.nan  # bytes a second of a device's memory
+    memory: PlainMemory | None = None  # of a CPU
     quick: bool = False  # tests: the compiler's time counts
 
     @property
     def on_device(self) -> bool:
         return self.clock is not None
 
-    def row(self, table: str, case: str, sizes, seconds: float, moved, by: str = "bytes") -> dict:
-        """A row without a rival. moved: common.Moved; by: what takes the time by design."""
-        bound = self.pace.seconds(moved)
+    def loops(self, moved) -> Loops | None:
+        """Plain loops for the bytes of a run (common.Moved). None on a device."""
+        return self.memory.loops(moved) if self.memory else None
+
+    def row(self, table: str, case: str, sizes, time, by: str = "bytes") -> dict:
+        """A row without a rival. time: common.Timed; by: what takes the time by design."""
+        bounds = time.loops or [time.moved.total / self.pace] * len(time.runs)
         return {
             "bench": "hierarchy",
             "table": table,
             "case": case,
             "sizes": "x".join(map(str, sizes)),
-            "seconds": seconds,
-            "bytes_per_s": moved.total / seconds,
-            "bound_seconds": bound,
-            "share": bound / seconds,
+            "seconds": time.seconds,
+            "bytes_per_s": time.moved.total / time.seconds,
+            "bound_seconds": statistics.median(bounds),
+            "share": ratio(bounds, time.runs),
             "by": by,
             "twin_seconds": None,
             "ratio": None,
@@ -152,6 +139,28 @@ class Conditions:
             "backend": str(self.backend),
             "device": self.backend.product,
         }
+
+    def row_beside(self, table: str, case: str, sizes, moved, ours, theirs) -> dict:
+        """A row of a kernel beside a rival, and on a CPU beside plain loops for its bytes, all timed in turns."""
+        clock = self.clock.hot if self.clock else host_clock(self.backend)
+        loops = self.loops(moved)
+        works = {"ours": (ours, (clock,)), "rival": (theirs, (clock,))}
+        if loops:
+            works["loops"] = (loops.work, (clock,))
+
+        found = in_turns(works, self.rounds)
+        times = {name: seconds[:, 0].tolist() for name, seconds in found.items()}
+        alone = [loops.times * seconds for seconds in times["loops"]] if loops else []
+
+        row = self.row(table, case, sizes, module("common").Timed(moved, times["ours"], alone))
+        row["twin_seconds"] = statistics.median(times["rival"])
+        row["ratio"] = ratio(times["rival"], times["ours"])
+        return row
+
+
+def ratio(theirs: list[float], ours: list[float]) -> float:
+    """How many times as long theirs took: the median over rounds."""
+    return statistics.median(a / b for a, b in zip(theirs, ours))
 
 
 @functools.lru_cache(None)
@@ -186,36 +195,6 @@ def timed(backend):
         del backend.mark
 
 
-# ---- memory ---------------------------------------------------------------------------------------------------------
-
-
-def pace(backend) -> Pace:
-    """The pace of the backend's memory, measured."""
-    if backend.memory == "device":
-        return Pace(ceilings.fastest_memory(backend))
-
-    half = LARGEST // 2
-    source, to, total = np.ones(LARGEST // 8), np.zeros(half // 8), np.zeros(1)
-    works = {
-        "read": functools.partial(_twin(backend, "read_memory"), source.size, source, total),
-        "copy": functools.partial(_twin(backend, "copy_memory"), to.size, source, to),
-        "write": functools.partial(_twin(backend, "write_memory"), to.size, source, to),
-        "update": functools.partial(_twin(backend, "update_memory"), source.size, source),
-    }
-    clock = host_clock(backend)
-    times = [[clock(work) for work in works.values()] for _ in range(10)]
-    least = dict(zip(works, np.min(times, axis=0)))
-
-    reading = LARGEST / min(least["read"], least["copy"])
-    writing = half / max(least["write"] - half / reading, half / reading)  # no faster than reading
-    return Pace(reading, Through(writing, updating=LARGEST / least["update"]))
-
-
-def beside_others(how: Conditions) -> Conditions:
-    """The pace of a CPU's memory as it is now: it changes with what other processes take of it."""
-    return how if how.on_device or how.quick else dataclasses.replace(how, pace=pace(how.backend))
-
-
 # ---- exercises ------------------------------------------------------------------------------------------------------
 
 
@@ -223,14 +202,17 @@ def exercised(exercise: Exercise, table: str, how: Conditions) -> list[dict]:
     """A row for each line that an exercise prints. Raises FrameError for a wrong result."""
     common, run = module("common"), getattr(module(exercise.file), exercise.name)
     common.said.clear()
+    common.plain_loops = how.loops if how.memory else None
     try:
         with contextlib.redirect_stdout(io.StringIO()), timed(how.backend):
             run(how.backend, **exercise.sizes(how.on_device, how.scale), nrepeat=how.rounds, quick=how.quick)
     except common.WrongResult as error:
         raise FrameError(f"{exercise.name}: {error}") from None
+    finally:
+        common.plain_loops = None
 
     how.backend.release()
-    return [how.row(table, line.name, line.sizes, line.seconds, line.moved, line.by) for line in common.said]
+    return [how.row(table, line.name, line.sizes, line.time, line.by) for line in common.said]
 
 
 # ---- twins ----------------------------------------------------------------------------------------------------------
@@ -260,17 +242,11 @@ def beside(name: str, how: Conditions) -> dict:
     for x, y in zip([total, *results[1:]], wanted):
         refuse(not np.array_equal(backend.to_host(x), y), f"{name}: the twin's results differ.", FrameError)
 
-    # In turns.
-    clock = how.clock.hot if how.clock else host_clock(backend)
-    times = in_turns({"ours": (ours, (clock,)), "twin": (theirs, (clock,))}, how.rounds)
-    medians = {side: float(np.median(found)) for side, found in times.items()}
     moved = module("common").Moved(
         read=sum(arrays[a.name].nbytes for a in kernel.arrays if not a.written),
         written=sum(arrays[a.name].nbytes for a in kernel.arrays if a.written),
     )
-    row = how.row("twins", name, sizes.values(), medians["ours"], moved)
-    row["twin_seconds"], row["ratio"] = medians["twin"], medians["twin"] / medians["ours"]
-    return row
+    return how.row_beside("twins", name, sizes.values(), moved, ours, theirs)
 
 
 def _filled(backend, shape):
@@ -391,13 +367,7 @@ def in_order(pair: InOrder, how: Conditions) -> dict:
     same = all(np.array_equal(*both) for both in zip(*found))
     refuse(not same, f"{pair.loops}: results differ.", FrameError)
 
-    # In turns.
-    clock = host_clock(backend)
-    times = in_turns({"ours": (ours, (clock,)), "loops": (theirs, (clock,))}, how.rounds)
-    medians = {side: float(np.median(seconds)) for side, seconds in times.items()}
-    row = how.row("orders", pair.case, sizes.values(), medians["ours"], pair.moved(arrays))
-    row["twin_seconds"], row["ratio"] = medians["loops"], medians["loops"] / medians["ours"]
-    return row
+    return how.row_beside("orders", pair.case, sizes.values(), pair.moved(arrays), ours, theirs)
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
@@ -463,6 +433,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, OPTIONS)
 
 
+def conditions(given) -> Conditions:
+    """Of a run with these options."""
+    how = Conditions(get_backend("cpu", threads=given.threads), given.rounds, given.scale, quick=given.quick)
+    if given.backend == "cpu":
+        sample = QUICK if given.quick else plain_memory.SAMPLE
+        return dataclasses.replace(how, memory=PlainMemory(how.backend, sample))
+
+    device = get_backend("cuda")
+    pace = ceilings.fastest_memory(device)
+    return dataclasses.replace(how, backend=device, clock=DeviceClock(device), pace=pace)
+
+
 def run(given) -> list[dict]:
     """`python -m frame bench hierarchy`; returns the rows. Raises FrameError for usage, or a result that is wrong."""
     wanted = given.tables.split(",")
@@ -471,26 +453,25 @@ def run(given) -> list[dict]:
     refuse(min(given.rounds, given.threads) < 1, "--rounds, --threads: wanted 1 or more.")
     refuse(not 0 < given.scale <= 100, f"--scale {given.scale:g}: wanted more than 0, at most 100.")
 
-    backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=given.threads)
-    clock = DeviceClock(backend) if backend.memory == "device" else None
-    how = Conditions(backend, given.rounds, clock, given.scale, pace(backend), given.quick)
+    how = conditions(given)
+    backend = how.backend
 
     rows: list[dict] = []
     if "exercises" in wanted:
         chosen = [exercise for exercise in TABLE if not given.cases or exercise.name in given.cases]
         for exercise in progress("hierarchy", chosen):
-            rows += exercised(exercise, "exercises", beside_others(how))
+            rows += exercised(exercise, "exercises", how)
     if "sweep" in wanted:
-        rows += exercised(SWEEP, "sweep", beside_others(how))
+        rows += exercised(SWEEP, "sweep", how)
     if "twins" in wanted:
         for name in progress("twins", list(TWINS)):
-            rows.append(beside(name, beside_others(how)))
+            rows.append(beside(name, how))
             backend.release()
     if "orders" in wanted and not how.on_device:
         for pair in progress("orders", ORDERS):
-            rows.append(in_order(pair, beside_others(how)))
+            rows.append(in_order(pair, how))
     clear()
 
-    head = f"Exercises of the hierarchy, {backend.product}; memory gives {how.pace.reading * 1e-9:.0f} GB/s"
-    report.show([head, "", *shown(rows)], rows, given.json)
+    pace = f"; memory gives {how.pace * 1e-9:.0f} GB/s" if how.on_device else ""
+    report.show([f"Exercises of the hierarchy, {backend.product}{pace}", "", *shown(rows)], rows, given.json)
     return rows

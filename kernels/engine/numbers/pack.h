@@ -296,8 +296,11 @@ POINT_FN bool all_of(vmask c) { return !any_of(!c); }
 
 POINT_FN void load(const scalar *address, vec &x) { memcpy(&x.v, address, sizeof x.v); }
 POINT_FN void store(scalar *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
-#ifdef AVX512_DOUBLE
-POINT_FN void store_past(scalar *address, vec x) { _mm512_stream_pd(address, (__m512d)x.v); }
+// Past the caches; the address is a multiple of VECTOR_BYTES.
+#if VECTOR_BYTES == 64
+POINT_FN void store_past(scalar *address, vec x) { _mm512_stream_si512((__m512i *)address, (__m512i)x.v); }
+#elif VECTOR_BYTES == 32
+POINT_FN void store_past(scalar *address, vec x) { _mm256_stream_si256((__m256i *)address, (__m256i)x.v); }
 #endif
 
 POINT_FN vec fabs(vec a) { return from_bits(bits(a) & whole(~SIGN)); }
