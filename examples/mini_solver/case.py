@@ -98,6 +98,7 @@ SCHEMA = {
         "fields": (COUNT, 0),
         "fields_time": (NOT_NEGATIVE, 0.0),
         "precision": (("single", "double"), "single"),
+        "quantities": ("a list of quantities of the layer", []),
         "history": (COUNT, 0),
         "probes": ("a list of points", []),
         "averages": (COUNT, 0),

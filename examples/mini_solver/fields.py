@@ -8,6 +8,7 @@ import numpy as np
 from .errors import CaseError
 from .files import Form, hdf5, image, save
 from .properties import AMOUNTS
+from .quantities import unit_of
 from .results import earlier
 
 VELOCITY = "velocity"  # the field of u, v, w in a file
@@ -32,7 +33,8 @@ def unit(name) -> str:
     kind, _, rest = name.partition("_")
     if kind == "cov":
         return "m2/s2"
-    return UNITS.get(rest if kind in ("mean", "rms", "favre") else name, "1")
+    name = rest if kind in ("mean", "rms", "favre") else name
+    return UNITS.get(name) or unit_of(name) or "1"
 
 
 def mesh(case):
@@ -132,9 +134,8 @@ class FieldFiles(Xdmf):
     def write(self, flow):
         """Write the fields of the present state. Collective."""
         name = f"fields-{flow.steps:08d}.h5"
-        fields = {"rho": flow.field("rho"), VELOCITY: np.stack([flow.field(axis) for axis in "uvw"])}
-        others = [field for field in output_names(flow) if field not in ("rho", *"uvw")]
-        fields |= {field: flow.field(field) for field in [*others, *phase_names(flow)]}
+        fields = flow.fields([*output_names(flow), *"uvw", *phase_names(flow), *flow.case.output["quantities"]])
+        fields[VELOCITY] = np.stack([fields.pop(axis) for axis in "uvw"])
 
         self.save(flow, name, fields)
         if flow.ranks.rank:

@@ -40,8 +40,10 @@ from .case import CFL_LIMIT
 from .clock import Clock
 from .errors import FlowError, wanted
 from .exchange import Exchange
+from .fields import phase_names
 from .fluxes import Fluxes
 from .properties import AMOUNTS, Properties
+from .quantities import Quantities
 from .ranks import Ranks
 from .scheme import Scheme
 from .sides import Side
@@ -71,6 +73,7 @@ class Flow:
         self._begin_frame(frame, comm)
         self.scheme = Scheme.of(case, self.mixture, source is not None)
         self.ns, self.dimensions = self.mixture.ns, case.dimensions
+        self.quantities = Quantities(self.mixture, self.scheme.phases)
         if look is not None:
             look(self)
 
@@ -180,12 +183,29 @@ class Flow:
         return self.block.coordinates()
 
     def field(self, name) -> np.ndarray:
-        """A field of the block on the host, (nz, ny, nx): rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, of
-        phases in equilibrium phases_status, phases_steps and AMOUNTS. Errors: CaseError for an unknown name."""
-        return self.block.host(self._values(name))
+        """A field of the block on the host, (nz, ny, nx). See fields."""
+        return self.fields([name])[name]
 
-    def _values(self, name):
-        """The same as an array of the backend."""
+    def fields(self, names) -> dict:
+        """{name: field of the block on the host, (nz, ny, nx)}: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach,
+        of phases in equilibrium phases_status, phases_steps and AMOUNTS, and quantities of the layer (quantities.py).
+        Errors: CaseError for an unknown name."""
+        found = {name: self._own(name) for name in names}
+
+        others = [name for name, values in found.items() if values is None]
+        if others:
+            self.quantities.check(others, "unknown field", self.known_fields())
+            found |= self.quantities.values(others, self._given(), self.backend)
+
+        return {name: self.block.host(values) for name, values in found.items()}
+
+    def known_fields(self) -> list[str]:
+        """The fields that the flow carries, and those that follow from them."""
+        species = [f"Y_{name}" for name in self.mixture.names]
+        return ["rho", *PRIMITIVE, "T", *species, "mach", *phase_names(self)]
+
+    def _own(self, name):
+        """One of these, or what else the block holds, as an array of the backend; None for other names."""
         ns, names = self.ns, self.mixture.names
         Q = self.block.interior("Q")
 
@@ -201,15 +221,20 @@ class Flow:
             gamma_c = self.block.interior("gamma_eq" if self.scheme.phases else "gamma_c")[0]
             return ((u * u).sum(0) * rho / (gamma_c * p)) ** 0.5
 
-        amounts = AMOUNTS if self.scheme.phases else ()
-        if name in amounts:
+        if name in AMOUNTS and self.scheme.phases:
             self.properties.of_amounts()
 
-        known = ", ".join(["rho, u, v, w, p, T, mach", *amounts, *(f"Y_{n}" for n in names)])
-        held = name in HELD and name in self.block.arrays
-        wanted(held, f"unknown field '{name}'; known: {known}.")
+        return self.block.interior(name)[0] if name in HELD and name in self.block.arrays else None
 
-        return self.block.interior(name)[0]
+    def _given(self) -> dict:
+        """What a state is given by, as arrays of the backend."""
+        Q = self.block.interior("Q")
+        rho = Q[: self.ns].sum(0)
+        known = dict(p=Q[self.ns + 3], rho=rho, Y=Q[: self.ns] / rho, T=self.block.interior("T")[0])
+        if "e" in self.quantities.given:
+            known["e"] = self.block.interior("e_vol")[0] / rho
+
+        return {name: known[name] for name in self.quantities.given}
 
     # ---- state
     def start(self, given):

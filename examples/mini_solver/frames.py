@@ -2,28 +2,34 @@
 
 import pathlib
 
-from .errors import check_known, wanted
-from .fields import output_names, phase_names
+from .errors import wanted
+from .fields import unit
 from .files import need, whole
 from .pictures import Scene, look
 from .results import draws, earlier
 from .studio import Film, Frame, Sheet
 
 
-def refuse_frames(flow):
-    """CaseError for fields to draw that the flow does not have, and for axes that they cannot have. The flow needs its
-    mixture, and no kernels yet."""
-    given = flow.case.output
-    species = [f"Y_{name}" for name in flow.mixture.names]
-    known = [*output_names(flow), *"uvw", "mach", *species, *phase_names(flow)]
-    named = [name for name in given["frame"] if not (name.startswith("Y_") and flow.mixture.find(name[2:]))]
-    check_known(named, list(dict.fromkeys(known)), "[output] frame: unknown field")
+def refuse_output(flow):
+    """CaseError for fields to write and to draw that the flow does not have, and for axes that they cannot have. The
+    flow needs its mixture, and no kernels yet."""
+    given, known = flow.case.output, flow.known_fields()
+    for key in ("quantities", "frame"):
+        wanted(all(isinstance(name, str) for name in given[key]), f"[output] {key} = {given[key]!r}; wanted names.")
+        others = [name for name in given[key] if not _is_own(flow, name)]
+        flow.quantities.check(others, f"[output] {key}: unknown field", known)
 
     for name, pair in given["frame_limits"].items():
         _refuse_limits(name, pair, given)
     for name in given["frame_log"]:
         wanted(name in given["frame"], f"[output] frame_log: '{name}' is not drawn; frame = {given['frame']}.")
-        wanted(not look(name).signed, f"[output] frame_log: '{name}' has two signs; wanted a positive field.")
+        wanted(
+            not look(name, unit(name)).signed, f"[output] frame_log: '{name}' has two signs; wanted a positive field."
+        )
+
+
+def _is_own(flow, name) -> bool:
+    return name in flow.known_fields() or bool(name.startswith("Y_") and flow.mixture.find(name[2:]))
 
 
 def _refuse_limits(name, pair, given):
@@ -47,6 +53,7 @@ class Frames:
         flow, given = files.flow, files.flow.case.output
         self.files, self.folder = files, pathlib.Path(folder)
         self.names, self._milliseconds = given["frame"], int(given["frame_ms"])
+        self._looks = {name: look(name, unit(name)) for name in self.names}
         self._limits, self._logarithmic = dict(given["frame_limits"]), given["frame_log"]
 
         self.paths = earlier(flow, folder, "frame-????????.png", continued)
@@ -54,16 +61,16 @@ class Frames:
         if self._draws:
             need("matplotlib", "pictures")
             if flow.ranks.rank == 0:
-                files.draw(Sheet(Scene.of(flow.case), self.names, self._limits, self._logarithmic))
+                files.draw(Sheet(Scene.of(flow.case), self._looks, self._limits, self._logarithmic))
 
     def write(self, flow):
         """Have the present state drawn. Collective."""
-        fields = {name: whole(flow, flow.field(name)) for name in self.names}
+        fields = {name: whole(flow, block) for name, block in flow.fields(self.names).items()}
         if flow.ranks.rank:
             return
 
         middle = flow.case.cells[2] // 2
-        planes = {name: fields[name][middle] * look(name).factor for name in self.names}
+        planes = {name: fields[name][middle] * self._looks[name].factor for name in self.names}
         path = self.folder / f"frame-{flow.steps:08d}.png"
 
         self.files.draw(Frame(path, planes, flow.time))

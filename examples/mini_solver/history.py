@@ -65,25 +65,42 @@ class History:
         if self.cells:
             row |= {f"probe_{name}": values for name, values in self._probed(flow).items()}
 
+        self._append(row)
+
+    def _append(self, row):
+        """A row more. A run that goes on may have other quantities: NaN where a row has no value."""
+        before = len(self.rows.get("step", ()))
         for name, value in row.items():
-            self.rows.setdefault(name, []).append(value)
+            self.rows.setdefault(name, [np.full(np.shape(value), np.nan)] * before).append(value)
+        for name in self.rows.keys() - row.keys():
+            self.rows[name].append(np.full(np.shape(self.rows[name][0]), np.nan))
 
     def _probed(self, flow):
         """{name: values at the probes}. From a device only the cells of the probes come to the host."""
         ns, block = flow.ns, flow.block
-        cells, Q, T = np.zeros((len(self.cells), ns + 5)), block.interior("Q"), block.interior("T")
+        held = [block.interior("Q")[: ns + 4], block.interior("T")]
+        if flow.scheme.phases:
+            held.append(block.interior("e_vol"))
+        cells = np.zeros((len(self.cells), sum(len(rows) for rows in held)))
 
         for n, cell in enumerate(self.cells):
             i, j, k = (c - f for c, f in zip(cell, flow.ranks.first))
             if all(0 <= c < m for c, m in zip((i, j, k), block.cells)):
-                cells[n] = *block.host(Q[: ns + 4, k, j, i]), *block.host(T[:, k, j, i])
+                cells[n] = np.concatenate([block.host(rows[:, k, j, i]) for rows in held])
 
         cells = flow.ranks.total(cells).T  # a cell belongs to one rank; the others add 0
         rho = cells[:ns].sum(0)
-        known = dict(zip(("u", "v", "w", "p", "T"), cells[ns:]), rho=rho)
+        known = dict(zip(("u", "v", "w", "p", "T", "e_vol"), cells[ns:]), rho=rho)
         known |= {f"Y_{name}": row / rho for name, row in zip(flow.mixture.names, cells)}
+        found = {name: known[name] for name in output_names(flow)}
 
-        return {name: known[name] for name in output_names(flow)}
+        names = flow.case.output["quantities"]
+        if names:
+            state = known | {"Y": cells[:ns] / rho, "e": known.get("e_vol", 0.0) / rho}
+            given = {name: state[name] for name in flow.quantities.given}
+            found |= flow.quantities.values(names, given, "cpu")
+
+        return found
 
     def write(self, flow):
         """Write all rows."""
@@ -111,7 +128,7 @@ class History:
         }
 
         points = [", ".join(f"{x:g}" for x in point) for point in self.points]
-        for name in output_names(flow):
+        for name in [*output_names(flow), *case.output["quantities"]]:
             notes[f"probe_{name}"] = {"units": unit(name), "columns": [f"({point}) m" for point in points]}
 
         return notes

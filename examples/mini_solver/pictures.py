@@ -38,9 +38,11 @@ LOOKS = {
 SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def look(name) -> Look:
-    """How a field is drawn; a name that LOOKS does not have is Y_<species>."""
-    return LOOKS.get(name) or Look(f"mass fraction {name.removeprefix('Y_')} [-]")
+def look(name, unit) -> Look:
+    """How a field is drawn. unit: of a field that LOOKS does not have, Y_<species> or a quantity of the layer."""
+    if name.startswith("Y_"):
+        return Look(f"mass fraction {name.removeprefix('Y_')} [-]")
+    return LOOKS.get(name) or Look(f"{name} [{'-' if unit == '1' else unit}]")
 
 
 def subplots(*grid, **words):
@@ -81,16 +83,16 @@ class Scene:
         return f"{title}    z = {self.z:.4g} m" if self.dimensions == 3 else title
 
 
-def picture_of(scene, names, logarithmic):
+def picture_of(scene, looks, logarithmic):
     """The Picture that a flow of so many dimensions wants."""
-    return (Lines if scene.dimensions == 1 else Maps)(scene, names, logarithmic)
+    return (Lines if scene.dimensions == 1 else Maps)(scene, looks, logarithmic)
 
 
 class Picture:
-    """A figure with axes for each field. scene: a Scene. names: of fields. logarithmic: fields with such an axis."""
+    """A figure with axes for each field. scene: a Scene. looks: {field: Look}. logarithmic: fields with such axes."""
 
-    def __init__(self, scene, names, logarithmic):
-        self.scene, self.names, self.logarithmic = scene, names, logarithmic
+    def __init__(self, scene, looks, logarithmic):
+        self.scene, self.looks, self.names, self.logarithmic = scene, looks, list(looks), logarithmic
         wide = max(scene.upper[d] - scene.lower[d] for d in range(min(scene.dimensions, 2)))
         self.scale, self.unit = (1e3, "mm") if wide < 0.5 else (1.0, "m")
         self.figure = self._make()
@@ -156,7 +158,7 @@ class Lines(Picture):
         x = self.scale * self.scene.centres
         for axis, name in zip(self.axes, self.names):
             (self._lines[name],) = axis.plot(x, np.ones_like(x), lw=1.3)
-            axis.set(ylabel=look(name).label, yscale="log" if name in self.logarithmic else "linear")
+            axis.set(ylabel=self.looks[name].label, yscale="log" if name in self.logarithmic else "linear")
             if name in self.logarithmic:
                 axis.yaxis.set_major_formatter(self._numbers(name))
                 axis.yaxis.set_minor_formatter(self._numbers(name))
@@ -187,7 +189,7 @@ class Maps(Picture):
 
     def limits(self, name, values):
         low, high = super().limits(name, values)
-        if look(name).signed:
+        if self.looks[name].signed:
             high = max(abs(low), abs(high))
             low = -high
 
@@ -209,7 +211,7 @@ class Maps(Picture):
         for axis, name in zip(self.axes, self.names):
             image = self._images[name] = self._map(axis, name)
             place = axis.inset_axes([1.015, 0, 0.02, 1])
-            bar = figure.colorbar(image, cax=place, label=look(name).label, format=self._numbers(name))
+            bar = figure.colorbar(image, cax=place, label=self.looks[name].label, format=self._numbers(name))
             self._bars.append(place.yaxis)
             if name in self.logarithmic:
                 bar.ax.yaxis.set_minor_formatter(self._numbers(name))
@@ -230,7 +232,7 @@ class Maps(Picture):
         """An image of even cells, or a mesh of stretched cells."""
         nx, ny = self.scene.cells[:2]
         nothing = np.ones((ny, nx))
-        words = dict(cmap=look(name).colours, norm="log" if name in self.logarithmic else "linear")
+        words = dict(cmap=self.looks[name].colours, norm="log" if name in self.logarithmic else "linear")
 
         if self.scene.faces:
             axis.set_aspect("equal")

@@ -20,7 +20,7 @@ from .errors import FlowError, OutputError
 from .fields import AverageFile, FieldFiles
 from .files import Files, hdf5
 from .flow import Flow
-from .frames import Frames, refuse_frames
+from .frames import Frames, refuse_output
 from .history import History
 from .report import Report
 from .restart import RESTART, read_restart, write_restart
@@ -45,7 +45,7 @@ class Run:
             if draws(case) and (comm is None or comm.rank == 0):
                 artist.begin()  # it loads what it needs while the flow is set up
 
-            self.flow = flow = Flow(case, comm, look=refuse_frames)
+            self.flow = flow = Flow(case, comm, look=refuse_output)
             flow.balance.start = flow.sums()
             if restart:
                 read_restart(flow, restart)

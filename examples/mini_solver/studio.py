@@ -23,7 +23,7 @@ class Sheet:
     """The plan of a run's frames: all have the same fields and axes."""
 
     scene: Scene
-    names: list  # of the fields
+    looks: dict  # {field: Look}
     limits: dict  # {field: (lowest, highest)} where the case fixes them
     logarithmic: list  # fields with such an axis
 
@@ -51,7 +51,7 @@ class Studio:
 
     def __init__(self, sheet: Sheet):
         self.sheet = sheet
-        self._picture = picture_of(sheet.scene, sheet.names, sheet.logarithmic)
+        self._picture = picture_of(sheet.scene, sheet.looks, sheet.logarithmic)
         self._images: dict = {}  # {path: the frame with few colours}
         self._pil = importlib.import_module("PIL.Image")
 

@@ -192,12 +192,12 @@ def test_units_and_names_of_rows(tmp_path):
 
 def test_colours_of_signed_fields_are_centred_at_0():
     pytest.importorskip("matplotlib")
-    maps = Maps(Scene.of(Case(WAVE)), ["u", "rho"], ["rho"])
+    maps = Maps(Scene.of(Case(WAVE)), {name: look(name, "") for name in ("u", "rho")}, ["rho"])
 
     assert maps.limits("u", np.array([-3.0, 7.0])) == (-7.0, 7.0)
     low, high = maps.limits("rho", np.array([0.0, 100.0]))
     assert low == pytest.approx(1e-4) and high == pytest.approx(100)
-    assert all("[" in look(name).label for name in ("rho", "u", "p", "T", "mach", "Y_O2"))
+    assert all("[" in look(name, "").label for name in ("rho", "u", "p", "T", "mach", "Y_O2"))
 
 
 @pytest.mark.parametrize(

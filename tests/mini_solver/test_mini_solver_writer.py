@@ -9,7 +9,7 @@ import pytest
 from examples.mini_solver.artist import Artist
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import OutputError
-from examples.mini_solver.pictures import Scene, picture_of
+from examples.mini_solver.pictures import Scene, look, picture_of
 from examples.mini_solver.run import Run
 from examples.mini_solver.studio import Film, Frame, Sheet
 from examples.mini_solver.writer import ROOM, Writer
@@ -61,7 +61,7 @@ def test_frames_and_their_film(tmp_path):
 
     paths = [tmp_path / f"{number}.png" for number in range(3)]
     with Artist() as artist:
-        artist.send(Sheet(Scene.of(Case(CASE)), ["T"], {"T": (0.0, 3.0)}, []))
+        artist.send(Sheet(Scene.of(Case(CASE)), {"T": look("T", "K")}, {"T": (0.0, 3.0)}, []))
         for number, path in enumerate(paths):
             artist.send(Frame(path, {"T": np.full((32, 64), float(number))}, 1e-3 * number))
         artist.send(Film(tmp_path / "film.gif", paths, 100))
@@ -82,7 +82,7 @@ def test_a_later_frame_is_drawn_as_a_whole_figure_would_be(cells):
     pytest.importorskip("matplotlib")
     case = Case({**CASE, "domain": dict(cells=cells, upper=[1.0, 0.5][: len(cells)])})
     names = ["rho", "T", "u"]
-    picture = picture_of(Scene.of(case), names, ["rho"])
+    picture = picture_of(Scene.of(case), {name: look(name, "") for name in names}, ["rho"])
 
     for size in (1.0, 250.0):
         plane = size * np.linspace(0.1, 1.0, case.cells[0]) * np.ones((case.cells[1], 1))
@@ -122,6 +122,6 @@ def test_a_picture_that_cannot_be_written_is_named(tmp_path, why):
         path.parent.write_text("")
 
     with Artist() as artist, pytest.raises(OutputError, match="'.*frame.png.* cannot be written"):
-        artist.send(Sheet(Scene.of(Case(CASE)), ["T"], {}, []))
+        artist.send(Sheet(Scene.of(Case(CASE)), {"T": look("T", "K")}, {}, []))
         artist.send(Frame(path, {"T": np.ones((32, 64))}, 0.0))
         artist.finish()
