@@ -145,7 +145,8 @@ class Mixture:
             {key: value for key, value in options.items() if key not in (*registry.species_numbers, FLUIDS, KIJ)}
         )
         models = models_for(chosen["equation"])
-        without = [without] if isinstance(without, str) else without
+        without = [without] if isinstance(without, str) else split(without or ())
+        refuse(not isinstance(path, (str, os.PathLike)), f"file {path!r}: wanted its path.")
 
         choices_or_error = by_hand if chosen["critical"] == "fill" else None
 

@@ -170,15 +170,16 @@ class GasRegistry:
             refuse(
                 key not in options, f"unknown model option '{key}'{closest(key, options)}; known: {', '.join(options)}."
             )
+            known = options[key]
+            is_text = isinstance(value, str)
             refuse(
-                value in options[key].renamed,
-                f"option {key} = {value!r} has another name: {options[key].renamed.get(value)!r}.",
+                is_text and value in known.renamed,
+                f"option {key} = {value!r} has another name: {known.renamed.get(str(value))!r}.",
             )
-            known = options[key].values
-            if value not in known:
-                raise ArgumentError(
-                    f"option {key} = {value!r}{closest(value, known)}; wanted one of {', '.join(known)}."
-                )
+            refuse(
+                not is_text or value not in known.values,
+                f"option {key} = {value!r}{closest(value, known.values)}; wanted one of {', '.join(known.values)}.",
+            )
 
         given = self.with_presets(given)
         return {key: given.get(key, known.values[0]) for key, known in options.items()}

@@ -462,6 +462,9 @@ def test_names_with_blanks_or_commas(mix, Y):
 @pytest.mark.parametrize(
     "call, words",
     [
+        (lambda m: m.properties(None, T=300.0, p=1e5, X="O2"), "names None: wanted a text such as 'rho cp', or a list"),
+        (lambda m: m.properties(3, T=[300.0], p=1e5, X="O2"), "names 3: wanted a text such as 'rho cp', or a list"),
+        (lambda m: m.properties(["rho", b"cp"], T=300.0, p=1e5, X="O2"), "names .*b'cp'.*: wanted a text such as"),
         (lambda m: m.properties("rho", T=300.0, P=1e5, X="O2"), "unknown quantity 'P', did you mean 'p'"),
         (lambda m: m.properties("rho", T=300.0, pressure=1e5, X="O2"), "unknown quantity 'pressure', did you mean 'p'"),
         (lambda m: m.properties("density", T=300.0, p=1e5, X="O2"), "unknown quantity 'density', did you mean 'rho'"),
@@ -497,6 +500,12 @@ def test_names_with_blanks_or_commas(mix, Y):
             lambda m: Mixture.from_species(m.species, equation="PR"),
             "option equation = 'PR', did you mean 'pr'; wanted one of pr, srk",
         ),
+        (lambda m: Mixture.from_species(m.species, equation=["pr"]), "option equation = .*'pr'.*; wanted one of pr, srk"),
+        (lambda m: Mixture.from_names("O2", accuracy={"nearest"}), "option accuracy = .*; wanted one of nearest"),
+        (lambda m: Mixture.from_names("O2", critical={}), "option critical = {}; wanted one of file, fill"),
+        (lambda m: Mixture.from_yaml(b"n2.yaml"), "file b'n2.yaml': wanted its path"),
+        (lambda m: Mixture.from_yaml("gri30.yaml", without=3), "names 3: wanted a text"),
+        (lambda m: Mixture.from_yaml("gri30.yaml", ["gri30"]), r"has no phase .*gri30.*, wanted one of 'gri30'"),
         (lambda m: Mixture.from_species(m.species, equation="Peng-Robinson"), "did you mean 'pr'; wanted one of"),
         (lambda m: m.properties("rho", T=300.0, p=1e5, X="O2", backend="gpu"), "backend 'gpu', did you mean 'cuda'"),
         (
