@@ -166,7 +166,8 @@ def _read_table(given, schema, where) -> dict:
         out[key] = value = given.get(key, default)
         words = f"one of {', '.join(map(str, kind))}" if isinstance(kind, tuple) else kind
         wanted(key in given or default is not None, f"[{where}]: '{key}' is missing; wanted {words}.")
-        meant = closest(value, kind, 1) if isinstance(kind, tuple) and isinstance(value, str) else ""
+        of_words = isinstance(kind, tuple) and isinstance(kind[0], str) and isinstance(value, str)
+        meant = closest(value, kind, 1) if of_words else ""
         wanted(key not in given or _fits(value, kind), f"[{where}] {key} = {value!r}{meant}; wanted {words}.")
 
     return out

@@ -10,6 +10,11 @@ import tempfile
 from ..errors import ArgumentError, MixtureError, refuse
 
 SPECIES = re.compile(r"^\s*SPEC", re.IGNORECASE | re.MULTILINE)  # a section's first word
+# What CHEMKIN reads and Cantera's converter does not: reactions that go on behind &, Fortran's exponents of double
+# precision, the mark with which editors begin a file.
+REACTIONS = re.compile(r"^[ \t]*REAC.*?(?:^[ \t]*END\b|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+CONTINUED = re.compile(r"&[ \t]*(?:![^\n]*)?\n")
+DOUBLE = re.compile(r"(?<![\w.])([+-]?(?:\d+\.\d*|\.\d+))[dD](?=[+-]?\d+\b)")
 SUFFIXES = (".inp", ".mech", ".ck")  # usual endings of chemistry files
 NOISE = ("***", "Please check", "https://", "for the correct Chemkin syntax", "Unable to convert mechanism", "INFO")
 ONLY_WITH_CONVERT = ("thermo", "transport", "output", "permissive")
@@ -54,9 +59,8 @@ def convert(given) -> pathlib.Path:
         path = getattr(given, flag)
         refuse(path is not None and not path.is_file(), f"--{flag} {path}: no such file.", ArgumentError)
 
-    chemistry = given.convert.read_text(errors="replace")
     refuse(
-        not SPECIES.search(chemistry), f"--convert {given.convert}: has no section SPECIES; wanted CHEMKIN chemistry."
+        not SPECIES.search(text_of(given.convert)), f"--convert {given.convert}: has no section SPECIES; wanted CHEMKIN chemistry."
     )
 
     refuse(new.suffix not in (".yaml", ".yml"), f"--output {new}: wanted a name that ends in .yaml.", ArgumentError)
@@ -65,20 +69,35 @@ def convert(given) -> pathlib.Path:
 
     with tempfile.TemporaryDirectory(dir=new.parent) as folder:
         made = pathlib.Path(folder) / "converted.yaml"
-        _run(given, made)
+        _run(given, made, pathlib.Path(folder))
         made.rename(new)
 
     return new
 
 
-def _run(given, made: pathlib.Path) -> None:
-    """Runs the converter as a process. Raises MixtureError."""
-    command = [sys.executable, "-m", "cantera.ck2yaml", "--no-validate"]
-    command += [f"--input={given.convert}", f"--output={made}"]
+def text_of(path: pathlib.Path) -> str:
+    """The text of a CHEMKIN file in UTF-8 or Latin-1, with plain line ends, as the converter reads it."""
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = REACTIONS.sub(lambda section: CONTINUED.sub(" ", section[0]), text)
+    return DOUBLE.sub(r"\1E", text)
 
-    for flag in ("thermo", "transport"):
-        if getattr(given, flag):
-            command.append(f"--{flag}={getattr(given, flag)}")
+
+def _run(given, made: pathlib.Path, folder: pathlib.Path) -> None:
+    """Runs the converter as a process, on copies of the files in `folder`. Raises MixtureError."""
+    command = [sys.executable, "-m", "cantera.ck2yaml", "--no-validate", f"--output={made}"]
+
+    for flag, option in (("convert", "input"), ("thermo", "thermo"), ("transport", "transport")):
+        path = getattr(given, flag)
+        if path:
+            copy = folder / flag / path.name
+            copy.parent.mkdir()
+            copy.write_text(text_of(path), encoding="utf-8")
+            command.append(f"--{option}={copy}")
 
     if given.permissive:
         command.append("--permissive")

@@ -102,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _substance(text: str) -> tuple[str, str]:
     """("NAME", "CAS") of "NAME=CAS"."""
-    name, _, cas = text.rpartition("=")
+    name, equals, cas = text.rpartition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}: wanted NAME=CAS, or NAME=estimate")
     return name, cas
 
 

@@ -54,7 +54,7 @@ def run(given, mixture) -> pathlib.Path:
     wanted(mixture, "--mixture is needed; `plot accuracy` does without.")
     wanted(given.start, "--from is needed: the composition, such as CH4:1,O2:1.")
     picture_file(given.out)
-    points = given.points or POINTS
+    points = POINTS if given.points is None else given.points
     wanted(points >= 3, f"--points {points}: wanted 3 or more.")
     at = fixed(given.at)
 

@@ -268,7 +268,7 @@ def run(given, mixture) -> pathlib.Path:
     kept = _kept(given.at, {v.name for v in variables})
     line = _Line(given, mixture, variables)
     what = _quantities(given.what, mixture)
-    points = given.points or RESOLUTION[len(variables)]
+    points = RESOLUTION[len(variables)] if given.points is None else given.points
     wanted(points >= 2, f"--points {points}: wanted 2 or more.")
     single = len(variables) == 1 or all(len(v) == 1 for v in kept.values())
     wanted(single, "--at: a map takes one value of each fixed variable.")

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from .cpp_names import refuse_others
-from .errors import ArgumentError, StateError, closest, refuse
+from .errors import ArgumentError, StateError, closest, is_one_of, refuse
 from .values import real_array
 
 if typing.TYPE_CHECKING:
@@ -96,7 +96,7 @@ class SettableConstants:
         """Set a constant, in SI units. Programs that hold its value take it at once. Raises ArgumentError for an
         unknown name, another number of values, NaN, infinity, or a value outside the declared range."""
         refuse(
-            name not in self.declared,
+            not is_one_of(name, self.declared),
             f"unknown constant '{name}'{closest(name, self.declared)}; known: {', '.join(self.declared) or 'none'}. "
             "For one of a host's own kernels, register the kernels first.",
         )

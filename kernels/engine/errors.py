@@ -57,10 +57,15 @@ MEANT = {
 }
 
 
+def is_one_of(word, known) -> bool:
+    """Whether this is a text, and one of the known ones."""
+    return isinstance(word, str) and word in known
+
+
 def closest(name, known, most=3) -> str:
     """Text for the message on an unknown name: ", did you mean 'rho' or 'rho_p'" with those of the known names that are
     most like it, the case of letters aside; nothing where none is."""
-    known, name = list(known), str(name)
+    known, name = [str(other) for other in known], str(name)
     meant = MEANT.get(name.lower())
     if meant in known:
         return f", did you mean {meant!r}"

@@ -72,6 +72,13 @@ def real_array(name: str, given, dtype=np.float64, unit: str = "1") -> np.ndarra
     return array.astype(dtype, copy=False)
 
 
+def real_number(name: str, given) -> float:
+    """One number, as `real_array` takes it. Raises ArgumentError for several."""
+    number = real_array(name, given)
+    refuse(number.ndim, f"'{name}': an array of shape {number.shape} came, wanted one number.")
+    return float(number)
+
+
 def is_number(given) -> bool:
     """Whether it is a number by itself, of Python or NumPy, and no array: it has no memory that an address may name."""
     return isinstance(given, (int, float, complex, np.generic)) and not isinstance(given, np.ndarray)

@@ -27,6 +27,7 @@ from .resolve import resolve
 from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
 from .species.interactions import refuse_unread_kij
 from .species.names import own_name
+from .species.units import short
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,9 +65,11 @@ class Mixture:
     """
 
     def __init__(self, species: SpeciesData | NoSpecies, **options: Any) -> None:
+        known = isinstance(species, (SpeciesData, NoSpecies))
+        refuse(not known, f"species {short(species)}: wanted SpeciesData; Mixture.from_names takes names.")
         gas_constants.refuse_other(options.pop(gas_constants.NAME, None), species.R)
         fluids, kij = options.pop(FLUIDS, None), options.pop(KIJ, None)
-        species = species.with_fluids(fluids) if fluids else species
+        species = species if fluids is None else species.with_fluids(fluids)
         self.species = species = species if kij is None else species.with_kij(kij)
         self.ns = len(species.names)
         self.names = tuple(species.names)
@@ -145,7 +148,8 @@ class Mixture:
             {key: value for key, value in options.items() if key not in (*registry.species_numbers, FLUIDS, KIJ)}
         )
         models = models_for(chosen["equation"])
-        without = [without] if isinstance(without, str) else without
+        without = [without] if isinstance(without, str) else split(without or ())
+        refuse(not isinstance(path, (str, os.PathLike)), f"file {path!r}: wanted its path.")
 
         choices_or_error = by_hand if chosen["critical"] == "fill" else None
 
@@ -181,6 +185,7 @@ class Mixture:
 
     def rows(self, name: str) -> int:
         """Number of values at each point of a quantity."""
+        registry.refuse_unknown_quantity([name])
         known = registry.quantities[name]
         return known.rows(self.ns, self.nr if known.per == "nr" else 0)
 
@@ -205,7 +210,7 @@ class Mixture:
     def has_data_for(self, outputs: Iterable[str], given: Iterable[str]) -> bool:
         """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
         try:
-            order = resolve(outputs, given, self.options)
+            order = resolve(split(outputs), split(given), self.options)
         except ArgumentError:
             return False
 

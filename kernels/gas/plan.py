@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 
-from ..engine.errors import refuse
+from ..engine.errors import is_one_of, refuse
 from .records import PointKernel
 from .registry import registry
 from .species import GAS_CONSTANT
@@ -25,7 +25,7 @@ FLOAT_ARRAYS = ("mixed", "single")
 def dtype_of(precision: str) -> np.dtype:
     """Type of the arrays that a program of this precision takes and fills. Raises ArgumentError for an unknown
     precision."""
-    refuse(precision not in PRECISIONS, f"precision '{precision}'; wanted one of {', '.join(PRECISIONS)}.")
+    refuse(not is_one_of(precision, PRECISIONS), f"precision '{precision}'; wanted one of {', '.join(PRECISIONS)}.")
     return np.dtype(np.float32 if precision in FLOAT_ARRAYS else np.float64)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, UndeclaredError, closest, refuse
+from ..engine.errors import ArgumentError, UndeclaredError, closest, is_one_of, refuse
 from ..engine.registry import Registry, declared
 from ..engine.values import real_array
 from . import other_names
@@ -123,7 +123,7 @@ class GasRegistry:
     def refuse_unknown_quantity(self, names) -> None:
         """Raise ArgumentError for the first name that is no quantity, with what may be meant."""
         for name in names:
-            if name not in self.quantities:
+            if not is_one_of(name, self.quantities):
                 raise ArgumentError(f"unknown quantity '{name}'{self.instead_of(name)}.")
 
     def instead_of(self, name) -> str:
@@ -142,7 +142,7 @@ class GasRegistry:
     def refuse_unknown_kernel(self, names) -> None:
         """Raise ArgumentError for the first name that is no kernel, with those that are most like it."""
         for name in names:
-            if name not in self.kernels:
+            if not is_one_of(name, self.kernels):
                 raise ArgumentError(f"unknown kernel '{name}'{closest(name, self.kernels) or LISTED}.")
 
     def refuse_undeclared_constant(self, kernel: str, name: str) -> None:
@@ -170,15 +170,15 @@ class GasRegistry:
             refuse(
                 key not in options, f"unknown model option '{key}'{closest(key, options)}; known: {', '.join(options)}."
             )
+            known = options[key]
             refuse(
-                value in options[key].renamed,
-                f"option {key} = {value!r} has another name: {options[key].renamed.get(value)!r}.",
+                is_one_of(value, known.renamed),
+                f"option {key} = {value!r} has another name: {known.renamed.get(str(value))!r}.",
             )
-            known = options[key].values
-            if value not in known:
-                raise ArgumentError(
-                    f"option {key} = {value!r}{closest(value, known)}; wanted one of {', '.join(known)}."
-                )
+            refuse(
+                not is_one_of(value, known.values),
+                f"option {key} = {value!r}{closest(value, known.values)}; wanted one of {', '.join(known.values)}.",
+            )
 
         given = self.with_presets(given)
         return {key: given.get(key, known.values[0]) for key, known in options.items()}

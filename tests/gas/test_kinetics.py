@@ -336,8 +336,9 @@ def test_no_reactions_are_rates_of_zero(tmp_path):
 
 @pytest.mark.parametrize("without", [(), ("C2H4", "C2H5", "C2H6", "C2H3", "C2H2")], ids=["a loop", "written out"])
 def test_an_inert_collider_stays(without, monkeypatch):
-    """CH2(S) + N2 <=> CH2 + N2: N2 is neither made nor consumed, to the last bit, also in slopes. Compiled as for
-    users: products and sums in one rounding would show."""
+    """CH2(S) + N2 <=> CH2 + N2: N2 is neither made nor consumed, to the last bit, also in slopes.
+
+    Compiled as for users: a product and a sum in one rounding would show."""
     monkeypatch.delenv("FRAME_CXXFLAGS", raising=False)
     mix = Mixture.from_yaml(ROOT / "examples/mechanisms/ch4_o2.yaml", equation="ideal", without=list(without))
     assert (mix.nr > WRITTEN) == (not without)

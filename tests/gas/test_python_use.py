@@ -462,6 +462,9 @@ def test_names_with_blanks_or_commas(mix, Y):
 @pytest.mark.parametrize(
     "call, words",
     [
+        (lambda m: m.properties(None, T=300.0, p=1e5, X="O2"), "names None: wanted a text such as 'rho cp', or a list"),
+        (lambda m: m.properties(3, T=[300.0], p=1e5, X="O2"), "names 3: wanted a text such as 'rho cp', or a list"),
+        (lambda m: m.properties(["rho", b"cp"], T=300.0, p=1e5, X="O2"), "names .*b'cp'.*: wanted a text such as"),
         (lambda m: m.properties("rho", T=300.0, P=1e5, X="O2"), "unknown quantity 'P', did you mean 'p'"),
         (lambda m: m.properties("rho", T=300.0, pressure=1e5, X="O2"), "unknown quantity 'pressure', did you mean 'p'"),
         (lambda m: m.properties("density", T=300.0, p=1e5, X="O2"), "unknown quantity 'density', did you mean 'rho'"),
@@ -497,6 +500,12 @@ def test_names_with_blanks_or_commas(mix, Y):
             lambda m: Mixture.from_species(m.species, equation="PR"),
             "option equation = 'PR', did you mean 'pr'; wanted one of pr, srk",
         ),
+        (lambda m: Mixture.from_species(m.species, equation=["pr"]), "equation = .*'pr'.*; wanted one of pr, srk"),
+        (lambda m: Mixture.from_names("O2", accuracy={"nearest"}), "option accuracy = .*; wanted one of nearest"),
+        (lambda m: Mixture.from_names("O2", critical={}), "option critical = {}; wanted one of file, fill"),
+        (lambda m: Mixture.from_yaml(b"n2.yaml"), "file b'n2.yaml': wanted its path"),
+        (lambda m: Mixture.from_yaml("gri30.yaml", without=3), "names 3: wanted a text"),
+        (lambda m: Mixture.from_yaml("gri30.yaml", ["gri30"]), r"has no phase .*gri30.*, wanted one of 'gri30'"),
         (lambda m: Mixture.from_species(m.species, equation="Peng-Robinson"), "did you mean 'pr'; wanted one of"),
         (lambda m: m.properties("rho", T=300.0, p=1e5, X="O2", backend="gpu"), "backend 'gpu', did you mean 'cuda'"),
         (
@@ -553,3 +562,32 @@ def test_reacting_without_reactions_is_refused_in_words_of_the_user(mix, Y):
         mix.react(1000.0, p, Y, dt=1e-6)
     with pytest.raises(ArgumentError, match="the species have no reactions"):
         mix.ignition_delay(1000.0, p, Y)
+
+
+WRONG = ([1], {"A": 1}, {1, 2}, None, 3, 1j, object(), np.zeros(2))
+WORDS = {  # what wants a text: the word of its message
+    "properties": (lambda m, b: m.properties(b, T=300.0, p=1e5, X="O2"), "names"),
+    "kernel": (lambda m, b: m.kernel(b), "unknown kernel"),
+    "rows": (lambda m, b: m.rows(b), "unknown quantity"),
+    "react": (lambda m, b: m.react(1000.0, 1e5, X="O2", dt=1.0, kind=b), "kind = "),
+    "mixture_of": (lambda m, b: m.mixture_of("CH4", "O2", basis=b), "basis = "),
+    "ignition_delay": (lambda m, b: m.ignition_delay(1000.0, 1e5, X="O2", kind=b), "kind = "),
+    "option": (lambda m, b: Mixture.from_species(m.species, root=b), "option root = "),
+    "species": (lambda m, b: m.species.index(b), "species .* is not in the mixture"),
+    "subset": (lambda m, b: m.species.subset([b]), "names .*: wanted a text"),
+    "constant": (lambda m, b: set_constant(b, 1.0), "unknown constant"),
+    "file": (lambda m, b: Mixture.from_yaml(b), "file .*: wanted its path"),
+    "table of fluids": (lambda m, b: m.species.with_fluids(b), "table of fluids .*: wanted its path"),
+    "from_species": (lambda m, b: Mixture.from_species(b), "wanted SpeciesData"),
+    "T_fit": (lambda m, b: m.species.with_fit_range(b, b), "T_fit is .*, wanted two ascending"),
+}
+
+
+@pytest.mark.parametrize("place", WORDS)
+def test_anything_in_place_of_a_word_is_refused_by_its_place(place, mix):
+    """Lists, dicts, sets, numbers, arrays: no message of Python's on what cannot be hashed or iterated."""
+    call, words = WORDS[place]
+    for wrong in WRONG:
+        with pytest.raises(ArgumentError, match=words):
+            call(mix, wrong)
+    assert mix.find([1]) is None and mix.find(None) is None

@@ -268,6 +268,15 @@ def test_choices_that_make_no_sense(choice, words):
         filled("FUEL", "C2H6O", choice=choice)
 
 
+@pytest.mark.parametrize("choice", ["74-82-8", "estimate", {"Tc": 200.0, "pc": 5e6, "omega": 0.1}])
+def test_a_choice_for_a_species_that_has_its_own_numbers(choice):
+    """It would not count: refused, by any of the species' names. "*" is for those that lack some."""
+    for name in ("CH4", "methane"):
+        with pytest.raises(MixtureError, match="'CH4': critical: a choice came .* the file has"):
+            Mixture.from_names("CH4 O2", critical={name: choice})
+    assert Mixture.from_names("CH4 O2", critical={"*": "estimate"}).names == ("CH4", "O2")
+
+
 def test_without_the_package_the_shipped_substances_are_enough(monkeypatch):
     """The same bits; a name or a CAS number that only the package knows is estimated or an error."""
     names = {"CH4": "CH4", "toluene": "C7H8", "C6H5CH3": "C7H8"}

@@ -184,6 +184,7 @@ GOOD = dict(
         ({"numerics.scheme": "magic"}, "wanted one of double_flux, apec"),
         ({"numerics.scheme": "doubleflux"}, "did you mean 'double_flux'"),
         ({"numerics.order": 5}, "wanted one of 4, 6"),
+        ({"numerics.order": "4"}, "order = '4'; wanted one of 4, 6"),
         ({"numerics.cfl": -1}, "a positive number"),
         ({"numerics.cfl": 1.1}, "unstable beyond 1.09"),
         ({"numerics.cfl": 1.4, "numerics.runge_kutta": "ssp43"}, "unstable beyond 1.36"),

@@ -5,6 +5,7 @@ import pytest
 from mixtures_for_tests import ROOT
 
 from frame.tools import chemkin, cli
+from kernels import Mixture
 from kernels.gas.species.cantera_yaml import cantera_data
 
 # Hydrogen and oxygen of TM-4513's data, one reaction with a third body and one without.
@@ -113,6 +114,34 @@ def test_chemkin_becomes_a_cantera_file(tmp_path, capsys):
     assert f"written: {new}" in told and "2 reactions: " in told and "no transport" not in told
     assert cli.main(["mechanisms", *files(tmp_path), "-o", str(new)]) == 1
     assert "is there already; nothing was written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: text.replace("REACTIONS", "! \xe9tude\nREACTIONS").encode("latin-1"),
+        lambda text: text.replace("=>H+H+O2", "=> & ! goes on\nH+H+O2").encode(),
+        lambda text: text.replace("1.0E+10", "1.0D+10").encode(),
+        lambda text: text.replace("=>H+H+O2  ", "=>H+H+O2\t").replace("REACTIONS", "reactions").encode(),
+    ],
+    ids=["mark of UTF-8", "lines of Windows", "Latin-1", "continued", "Fortran's exponent", "tabs and letters"],
+)
+def test_layouts_of_chemkin_files(written, tmp_path):
+    """The same reactions as in the plain layout."""
+    pytest.importorskip("cantera")
+    arguments = files(tmp_path)
+    assert cli.main(["mechanisms", *arguments, "-o", str(tmp_path / "plain.yaml")]) == 0
+
+    (tmp_path / "chem.inp").write_bytes(written(CHEMISTRY))
+    assert written(CHEMISTRY) != CHEMISTRY.encode()
+    assert cli.main(["mechanisms", *arguments, "-o", str(tmp_path / "other.yaml")]) == 0
+
+    mixtures = [Mixture.from_yaml(tmp_path / f"{name}.yaml", equation="ideal") for name in ("plain", "other")]
+    plain, other = (mix.species.mechanism.reactions for mix in mixtures)
+    assert mixtures[0].names == mixtures[1].names
+    assert [(r.reactants, r.products, r.rate) for r in plain] == [(r.reactants, r.products, r.rate) for r in other]
 
 
 def test_the_converter_s_errors_are_passed_on(tmp_path, capsys):

@@ -156,6 +156,7 @@ def test_ridge_is_where_cp_is_largest():
         ("--x p=0:1e5 --what cp", "has to be positive"),
         ("--x X_O2=0.5:1.5 --what cp", "goes from 0 to 1"),
         ("--x T --what cp --points 1", "wanted 2 or more"),
+        ("--x T --what cp --points 0", "--points 0: wanted 2 or more"),
         ("--x T --y p --what cp --out a.jpeg", "ends in .png"),
         ("--x T --y X_O2 --at p=1e5,2e5 --what cp", "a map takes one value"),
     ],

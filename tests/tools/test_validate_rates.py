@@ -117,6 +117,30 @@ plasma:
     assert "phase 'good': 10 species, 29 reactions" in told and "14 of 14 within tolerance" in told
 
 
+REDLICH_KWONG = """
+phases: [{name: gas, thermo: Redlich-Kwong, species: [CO2, CH4]}]
+species:
+- name: CO2
+  composition: {C: 1, O: 2}
+  thermo: &cp {model: constant-cp, cp0: 37 J/mol/K}
+  critical-parameters: {critical-temperature: 304.2, critical-pressure: 7.39e6, acentric-factor: 0.228}
+- name: CH4
+  composition: {C: 1, H: 4}
+  thermo: *cp
+  critical-parameters: {critical-temperature: 190.7, critical-pressure: 4.63e6, acentric-factor: 0.011}
+"""
+
+
+def test_critical_points_of_redlich_kwong_phases(tmp_path, capsys):
+    """Cantera's a and b, from Tc and pc, have the error of its constants of 12 digits."""
+    pytest.importorskip("cantera")
+    (tmp_path / "rk.yaml").write_text(REDLICH_KWONG)
+    asked = ["validate", "--mechanism", str(tmp_path / "rk.yaml"), "--states", "200", "--backend", "cpu"]
+
+    assert cli.main(asked) == 0
+    assert "7 of 7 within tolerance" in capsys.readouterr().out
+
+
 def test_thermodynamics_other_than_cantera_s_fail(tmp_path, capsys, monkeypatch):
     """An enthalpy of formation of one species 1e-9 off: h and e, Kc and reverse rates."""
     ct = pytest.importorskip("cantera")

@@ -6,7 +6,7 @@ import functools
 import os
 import warnings
 
-from ..errors import ArgumentError, BackendError, closest
+from ..errors import ArgumentError, BackendError, closest, is_one_of
 from .base import Backend, Rates
 
 NAMES = ("auto", "cpu", "cuda")
@@ -39,8 +39,9 @@ def get_backend(
     if isinstance(name, Backend):
         return name
 
-    name = name or os.environ.get("FRAME_BACKEND") or "auto"
-    if name not in NAMES:
+    if name is None or is_one_of(name, ("",)):
+        name = os.environ.get("FRAME_BACKEND") or "auto"
+    if not is_one_of(name, NAMES):
         raise ArgumentError(f"backend '{name}'{closest(name, NAMES)}; wanted one of {', '.join(NAMES)}.")
 
     if arch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine.backend.base import on_device
-from ...engine.errors import ArgumentError, closest, refuse
+from ...engine.errors import ArgumentError, closest, is_one_of, refuse
 from ...engine.values import real_array
 from ..arrays import call
 from ..composition import fractions
@@ -75,7 +75,7 @@ def _out_of_range(T, shape) -> np.ndarray:
 
 def mixture_of(mixture, fuel, oxidizer, phi, basis: str) -> np.ndarray:
     """See Mixture.mixture_of."""
-    refuse(basis not in ("mole", "mass"), f"basis = {basis!r}; wanted 'mole' or 'mass'.")
+    refuse(not is_one_of(basis, ("mole", "mass")), f"basis = {basis!r}; wanted 'mole' or 'mass'.")
     phi = real_array("phi", phi)
     refuse(not (np.isfinite(phi).all() and (phi >= 0).all()), f"phi = {phi!r}; wanted numbers of 0 or more.")
 

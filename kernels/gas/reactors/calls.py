@@ -6,7 +6,7 @@ import numpy as np
 
 from ...engine.backend import get_backend
 from ...engine.backend.base import on_device
-from ...engine.errors import ArgumentError, closest, refuse
+from ...engine.errors import ArgumentError, closest, is_one_of, refuse
 from ...engine.values import real_array, refuse_type
 from .. import check
 from ..arrays import call_updating
@@ -28,7 +28,8 @@ LOST = {  # why a reactor has no end, by status
 def reactor(kind, mixture, precision) -> str:
     """How the quantities of a kind of reactor end. Raises ArgumentError for another kind, and for a mixture or a
     precision that no reactor serves."""
-    refuse(kind not in REACTORS, f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}.")
+    unknown = f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}."
+    refuse(not is_one_of(kind, REACTORS), unknown)
     at = REACTORS[kind]
     wrong = unserved(f"status_{at}", mixture.options)
     refuse(wrong, f"react is not available with {wrong}.")

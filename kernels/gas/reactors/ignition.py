@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.errors import refuse
-from ...engine.values import real_array
+from ...engine.errors import is_one_of, refuse
+from ...engine.values import real_number
 from ..arrays import call
 from ..lost import warn_of_lost
 from .calls import LOST, react
@@ -52,10 +52,11 @@ class Around:
 def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
     """See Mixture.ignition_delay. how: backend and precision."""
     wanted = f"criterion = {criterion!r}; wanted '{SLOPE}', or a rise of T in K."
-    refuse(isinstance(criterion, str) and criterion != SLOPE, wanted)
-    rise = None if criterion == SLOPE else float(real_array("criterion", criterion))
+    by_slope = is_one_of(criterion, (SLOPE,))
+    refuse(isinstance(criterion, str) and not by_slope, wanted)
+    rise = None if by_slope else real_number("criterion", criterion)
     refuse(rise is not None and not 0 < rise < 5000, wanted)
-    longest = float(real_array("longest", longest))
+    longest = real_number("longest", longest)
     refuse(not SHORTEST < longest < 1e9, f"longest = {longest!r} s; wanted more than {SHORTEST:g}.")
 
     # All points in a row

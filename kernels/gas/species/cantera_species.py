@@ -107,10 +107,16 @@ def _critical_of(node, needs: Needs, extra, composition) -> dict:
         choices = of_file | dict(needs.choices)
 
     try:
-        return _critical(node, needs.model, choices, composition.data)
+        row = _critical(node, needs.model, choices, composition.data)
     except MixtureError:
         if choices is not None or not needs.ideal:
             raise
+    else:
+        chosen = node.data["name"] in (needs.choices or ())
+        said = "critical: a choice came for this species, whose critical properties the file has; wanted one of them."
+        node.refuse(chosen and not row["origin"], said)
+        return row
+
     return dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation", "Z_RA"), math.nan) | {"origin": {}}
 
 

@@ -243,6 +243,7 @@ def _choose_phase(file, wanted, models):
     """(Node, name) of the wanted phase, or of the first that fits the models. Raises MixtureError."""
     phases = _phases(file)
     known = ", ".join(map(repr, phases))
+    wanted = None if wanted is None else str(wanted)
     file.top.refuse(wanted is not None and wanted not in phases, f"has no phase {wanted!r}, wanted one of {known}.")
 
     name = wanted if wanted is not None else _first_fitting(phases, models)

@@ -141,14 +141,13 @@ class SpeciesData(_Arrays):
             data["rk_a"] = checks.array(BY_NAME["rk_a"], arrays["rk_a"], spread=False)
 
         # Numbers of all.
-        good = isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf
-        checks.refuse(not good, f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
+        p_ref = float(_positive(checks, "p_ref", p_ref, (), "one positive pressure in Pa"))
         T_fit = common_range(data["T_min"], data["T_max"]) if T_fit is None else _ascending(checks, T_fit)
 
         out = cls(
             names=checks.names,
             R=checks.R,
-            p_ref=float(p_ref),
+            p_ref=p_ref,
             T_fit=T_fit,
             **{field: locked(array) for field, array in data.items()},
         )
@@ -247,7 +246,7 @@ class SpeciesData(_Arrays):
     def with_fit_range(self, T_low: float, T_high: float) -> SpeciesData:
         """The same data with another range [K] for the fit of binary diffusion (Cantera's is max(T_min) to
         min(T_max))."""
-        return dataclasses.replace(self, T_fit=(float(T_low), float(T_high)))
+        return dataclasses.replace(self, T_fit=_ascending(Checks(self.names, "species data"), (T_low, T_high)))
 
     def with_fluids(self, path: str | pathlib.Path) -> SpeciesData:
         """The same data, with rows of a user's table of fluids: `python -m frame fit` writes such tables. Raises
@@ -270,9 +269,9 @@ class SpeciesData(_Arrays):
         refuse(
             isinstance(names, (set, frozenset)), f"species {names!r}: a set has no order; wanted a list.", MixtureError
         )
-        pick = [self.index(name) for name in names]
+        pick = [self.index(name) for name in split(names)]
         names = tuple(self.names[s] for s in pick)
-        called = tuple(shown or names)
+        called = names if shown is None else split(shown)
         Checks(called, "species data").check_names()
 
         arrays = {field.name: locked(field.picked(getattr(self, field.name), pick)) for field in FIELDS}
@@ -309,12 +308,23 @@ def _nine_coefficients(checks: Checks, arrays: dict) -> dict[str, np.ndarray]:
     return {"nasa9": rows, "T_break": T_break}
 
 
+def _positive(checks: Checks, name: str, given, shape: tuple[int, ...], wanted: str) -> np.ndarray:
+    """Positive numbers of this shape. Raises MixtureError."""
+    try:
+        values = np.asarray(given)
+    except ValueError:  # a list of lists of several lengths
+        values = np.array(None)
+    good = values.dtype.kind in "iuf" and values.shape == shape and ((values > 0) & (values < math.inf)).all()
+    checks.refuse(not good, f"{name} is {given!r}, wanted {wanted}.")
+    return values
+
+
 def _ascending(checks: Checks, T_fit) -> tuple[float, float]:
     """The ends of a range of temperatures. Raises MixtureError unless they are two that ascend."""
-    ends = tuple(float(T) for T in T_fit)
-    good = len(ends) == 2 and 0 < ends[0] < ends[1] < math.inf
-    checks.refuse(not good, f"T_fit is {ends}, wanted two ascending temperatures in K.")
-    return ends[0], ends[1]
+    wanted = "two ascending temperatures in K"
+    low, high = _positive(checks, "T_fit", T_fit, (2,), wanted)
+    checks.refuse(not low < high, f"T_fit is {T_fit!r}, wanted {wanted}.")
+    return float(low), float(high)
 
 
 def common_range(T_min, T_max) -> tuple[float, float]:

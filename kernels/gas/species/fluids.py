@@ -11,6 +11,7 @@ import csv
 import dataclasses
 import functools
 import math
+import os
 import pathlib
 
 from ...engine.errors import MixtureError, refuse
@@ -142,6 +143,7 @@ def read(path: str | pathlib.Path) -> dict[str, Fluid]:
 
     The columns source to hot may be absent. Raises MixtureError, which names the file, the row and the column.
     """
+    refuse(not isinstance(path, (str, os.PathLike)), f"table of fluids {path!r}: wanted its path.", MixtureError)
     path = pathlib.Path(path)
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]

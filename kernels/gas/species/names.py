@@ -66,6 +66,8 @@ def own_name(name, names) -> str | None:
     has it so, or another usual name of the substance: `methane` is `CH4`, whichever of them the mixture has. None: of
     no species, or of several."""
     names = tuple(names)
+    if not isinstance(name, str):
+        return None
     if name in names:
         return name
     found = _kept(names).find(name)
