@@ -115,6 +115,10 @@ POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const R beta_b
     return out;
 }
 
+// Where the matrix is not positive definite: the sqrt(x_i y_i/z_i) from which on the step is that of the amounts; how
+// much longer it becomes, up to which largest one
+constexpr double SCANTY = 1e-10, STRETCH = 10.0, LEAVES = 0.3;
+
 // Newton's step in ln K from the residual g, in place of -g where `want` and the matrix is positive definite, or `any`:
 //   s_i^2 = z_i K_i/(rest + beta K_i)^2,  C = rest Phi^v + beta Phi^l,
 //   (I - s s^T + S C S) q = -S g,  step = -g - C S q
@@ -147,7 +151,18 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
     add_common_times<true>(m, both, q, a_w, of_q);
     add_own_times<true>(m, v, of_v, q, of_q);
     add_own_times<true>(m, l, of_l, q, of_q);
-    FOR_SPECIES (k, NS) step[k] = select(taken, within(R(-g[k] - of_q[k]), 2.0), step[k]);
+    R downhill[NS], sum = R(0.0), longest = R(0.0);
+    FOR_SPECIES (k, NS) sum += S[k] * q[k];
+    FOR_SPECIES (k, NS) {
+        of_q[k] = -g[k] - of_q[k];
+        downhill[k] = select(S[k] > SCANTY, R(q[k] * inverse(S[k]) - sum), of_q[k]);
+        longest = larger(fabs(downhill[k]), longest);
+    }
+    const R stretch = larger(R(1.0), smaller(R(STRETCH), R(LEAVES / at_least(longest, 1e-300))));
+    FOR_SPECIES (k, NS) {
+        const R next = select(good, of_q[k], R(stretch * downhill[k]));
+        step[k] = select(taken, within(next, 2.0), step[k]);
+    }
     return newton;
 }
 
