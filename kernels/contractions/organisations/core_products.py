@@ -43,13 +43,14 @@ class Packing(NamedTuple):
     across: float  # the same of the other factor
     turned: float  # seconds of a number of the first one besides, packed or not, if it runs along the sum
     stored: float  # seconds of a number of the output
+    short: float  # times the arithmetic, where runs of the output are shorter than a vector
 
 
 PACKING = {
-    "float64": Packing(0.35, 0.75, 1.2e-10, 1.6e-10),
-    "float32": Packing(0.35, 0.75, 3.5e-10, 1.6e-10),
-    "complex128": Packing(0.85, 0.7, 1e-10, 7e-10),
-    "complex64": Packing(0.85, 0.7, 7e-10, 7e-10),
+    "float64": Packing(0.35, 0.75, 1.2e-10, 1.6e-10, 1.0),
+    "float32": Packing(0.35, 0.75, 3.5e-10, 1.6e-10, 1.0),
+    "complex128": Packing(0.85, 0.7, 1e-10, 7e-10, 1.0),
+    "complex64": Packing(0.85, 0.7, 7e-10, 7e-10, 1.8),
 }
 
 
@@ -134,7 +135,8 @@ def _packed(dtype: str, p: Matrices) -> float:
     each, factor = PACKING[dtype], host_rates.of(dtype).factor
     lanes = min(VECTOR // np.dtype(dtype).itemsize, LANES)
     packed = (max(p.along, LEAST) * each.along + max(p.other, LEAST) * each.across) * factor * p.terms
-    return _arithmetic(dtype, p, lanes) + packed + _turning(dtype, p) + p.along * p.other * each.stored
+    arithmetic = _arithmetic(dtype, p, lanes) * (each.short if p.along < lanes else 1.0)
+    return arithmetic + packed + _turning(dtype, p) + p.along * p.other * each.stored
 
 
 def _arithmetic(dtype: str, p: Matrices, lanes: int) -> float:
