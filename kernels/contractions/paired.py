@@ -29,6 +29,7 @@ from .arrays import as_array, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
 from .organisations import Organisation, library_costs
+from .parts import joiner, seconds_of_copies, splitter
 from .text import Expression, Reference, Script, Statement, Term, parse, read, with_references, words
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
@@ -36,7 +37,6 @@ PARTS = ("_re", "_im")
 SIDE = "side"  # index of the parts that lie side by side
 LINE = 64  # bytes
 PART = 1.5e-6  # seconds of a copy of a part, beside its numbers
-NUMBER_OF_PART = 4e-10  # seconds of a number that a core copies from a complex array, or there: 3.8 to 4.4e-10
 READ_AND_WRITTEN = 1.5  # times the bytes: of a line that is written the old numbers are read
 
 
@@ -208,9 +208,10 @@ class ComplexContraction:
         if style != "packs":
             return moved / library_costs.rates(style, self.dtype.name).copies + begin
 
-        numbers = self.parts.bytes / self.parts.dtype.itemsize
+        size = self.parts.dtype.itemsize
+        copies = seconds_of_copies(self.parts.bytes / size * n, size) / n
         memory = moved * READ_AND_WRITTEN / library_costs.pace(style, self.dtype.name, moved * n)
-        return max(numbers * NUMBER_OF_PART, memory) + begin
+        return max(copies, memory) + begin
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:
         for name in sorted(names - set(self.expression.inputs)):
@@ -302,21 +303,26 @@ class ComplexContraction:
             return None
 
         held = self._parts_of(arrays)
-        run = self.parts.again({part: array for parts in held.values() for part, array in parts.items()}, n)
+        run = self.parts.again({part: array for pair in held.values() for part, array in pair.items()}, n)
         if run is None:
             return None
 
-        names, outputs = tuple(arrays), self.expression.outputs
+        # Copies before and after it.
+        names, takes, leaves = tuple(arrays), {}, {}
+        for name, array in arrays.items():
+            if name in self.expression.outputs:
+                leaves[name] = joiner(self.backend, array)
+            elif len(held[name]) == 2:
+                takes[name] = splitter(self.backend, array)
 
         def run_again(given) -> None:
-            held = self._parts_of(dict(zip(names, given)))
-            for name, array in zip(names, given):
-                if len(held[name]) == 2 and name not in outputs:
-                    _take(array, tuple(held[name].values()))
-            run([array for parts in held.values() for array in parts.values()])
-            for name, array in zip(names, given):
-                if name in outputs:
-                    array.real[...], array.imag[...] = held[name].values()
+            whole = dict(zip(names, given))
+            held = self._parts_of(whole)
+            for name, take in takes.items():
+                take(whole[name], *held[name].values())
+            run([array for pair in held.values() for array in pair.values()])
+            for name, leave in leaves.items():
+                leave(whole[name], *held[name].values())
 
         return run_again
 

@@ -105,7 +105,7 @@ def _viewed(view, lies, dtype: np.dtype):
     axes = _exchanged(view, lies) if lies else None
     if axes:
         return operator.methodcaller("transpose", axes)
-    if lies and not _is_contiguous(*lies, dtype.itemsize):
+    if lies and not _is_contiguous(lies, dtype.itemsize):
         return lambda array: as_strided(array, shape, steps)
     return lambda array: np.ndarray(shape, dtype, array, 0, steps)
 
@@ -118,9 +118,9 @@ def _exchanged(view, lies) -> tuple[int, ...] | None:
     return tuple(own.index(axis) for axis in wanted)
 
 
-def _is_contiguous(shape, strides, size: int) -> bool:
-    """Whether numbers of so many bytes lie side by side, the last dimension's fastest."""
-    for extent, stride in zip(reversed(shape), reversed(strides)):
+def _is_contiguous(lies, size: int) -> bool:
+    """Whether numbers of so many bytes lie side by side, the last dimension's fastest. lies: (shape, strides)."""
+    for extent, stride in reversed(list(zip(*lies))):
         if extent > 1 and stride != size:
             return False
         size *= extent

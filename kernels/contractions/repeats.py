@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.backend import array_calls
 from ..engine.timers import contexts, is_timing
+from . import quick
 from .result_order import turned
 
 KEPT = 256  # calls
@@ -33,6 +33,11 @@ class View(NamedTuple):
     axes: tuple[int, ...]  # dimensions that are left, in the kernel's order
     first: tuple[int, ...] = ()  # dimensions of which the first number alone is read
     diagonals: tuple[tuple[int, int], ...] = ()  # two dimensions that become one, the last, one pair after the other
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the array itself."""
+        return self == View(tuple(range(len(self.axes))))
 
     def of(self, array):
         """The view of an array."""
@@ -70,19 +75,19 @@ class Repeat:
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
-        return self._values(given, None if is_timing() else self.run)  # timers watch what is bound
+        return self.by(given, None if is_timing() else self.run)  # timers watch what is bound
 
-    def _values(self, given, run):
+    def by(self, given, run):
         """The outputs. run: the launch; None: bound."""
-        if self._is_plain and run:
+        if self.is_plain and run:
             out = self._makers[0]()
             run((*given, out))
             return out
 
         # The arrays that the kernel takes.
         arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
-        for place, dtype in self._copies:
-            arrays[place] = self._contiguous(arrays[place], dtype)
+        for place, dtype in self.copies:
+            arrays[place] = self.contiguous(arrays[place], dtype)
         for make in self._makers:
             arrays.append(make())
 
@@ -97,24 +102,24 @@ class Repeat:
         return self._named(given, found)
 
     @functools.cached_property
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether the kernel takes the arrays as they came and a new one, which is the result."""
         if len(self.new) != 1 or not self._only_new:
             return False
         turned = self.new[0].axes != tuple(range(len(self.new[0].axes)))
-        return self._as_given and not self._copies and not turned
+        return self._as_given and not self.copies and not turned
 
     @functools.cached_property
     def _as_given(self) -> bool:
         """Whether all arrays go to the kernel with their dimensions as they are."""
-        return all(view == View(tuple(range(len(view.axes)))) for _, view in self.given)
+        return all(view.is_plain for _, view in self.given)
 
     @functools.cached_property
-    def _copies(self) -> list[tuple[int, np.dtype]]:
+    def copies(self) -> list[tuple[int, np.dtype]]:
         names = [name for name, _ in self.given]
         return [(names.index(name), dtype) for name, dtype in self.copied]
 
-    def _contiguous(self, array, dtype):
+    def contiguous(self, array, dtype):
         made = self.plan.backend.arrays.ascontiguousarray(array, dtype)
         return made.reshape(array.shape)  # NumPy makes one dimension of none
 
@@ -123,10 +128,10 @@ class Repeat:
         """A function for each new array. Where small ones begin in a cache line does not count."""
         found = []
         for _, shape, _ in self.new:
-            found.append(functools.partial(self._maker(shape), shape, self.dtype))
+            found.append(functools.partial(self.maker(shape), shape, self.dtype))
         return found
 
-    def _maker(self, shape):
+    def maker(self, shape):
         """make(shape, dtype)"""
         backend = self.plan.backend
         small = backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
@@ -159,125 +164,7 @@ class Repeat:
         if self._only_new or self.plan.backend.memory == "device":
             self.run = run
         if run and self.plan.backend.memory == "host" and len(self.results) == 1:
-            self.quick = self._quick(key[-1], run, [held[name] for name in names])
-
-    def _quick(self, came, run, held):
-        """See `quick`. came: lies of the caller's arrays. run: the launch. held: the arrays of a run."""
-        lies = []
-        for (kind, dtype, shape, strides), (name, _), array in zip(came, self.given, held):
-            if kind is not np.ndarray:
-                return None
-            written = name in self.results
-            on_line = int(array.ctypes.data % array_calls.LINE == 0) if written else -1
-            lies.append(array_calls.Lie(dtype, shape, strides, on_line, written))
-        launched = isinstance(run, array_calls.cpu.Again)
-        if self.copied:
-            return self._copied_first(
-                array_calls.prepared(lies, None), self._launch(held, run) if launched else None, run
-            )
-        if launched:
-            lies += self._new_lies()
-
-        call = array_calls.prepared(lies, run)
-        if call is None:
-            return None
-        return self._launched_new(call) if launched and self.new else self._looked_at(call, None if launched else run)
-
-    def _new_lies(self) -> list[array_calls.Lie]:
-        """How the results lie."""
-        steps = [np.empty(new.shape, self.dtype).strides for new in self.new]
-        return [array_calls.Lie(self.dtype, new.shape, step) for new, step in zip(self.new, steps)]
-
-    def _launch(self, held, run):
-        """The launch of the arrays that the kernel takes, and a new one."""
-        taken = [array_calls.Lie(a.dtype, a.shape, a.strides) for a in held[: len(self.given)]]
-        return array_calls.prepared([*taken, *self._new_lies()], run)
-
-    def _copied_first(self, seen, launched, run):
-        """quick(string, arrays): a result in a new array, from contiguous copies of some arrays. seen, launched: the
-        calls that look at the caller's arrays and launch the kernel's; None: there is no such."""
-        if seen is None or launched is None:
-            return seen and self._looked_at(seen, run)
-
-        look, told, keep = seen
-        launch, told_launch, keep_launch = launched
-        (_, shape, axes), dtype = self.new[0], self.dtype
-        rises = axes == tuple(range(len(axes)))
-        new, kinds, count = self._maker(shape), {np.ndarray}, len(self.given)
-        takes = [self._taking(place) for place in range(count)]
-
-        def of_all(_, *arrays, keep=(keep, keep_launch)):
-            if len(arrays) != count or {*map(type, arrays)} != kinds or look(told, *map(id, arrays)):
-                return None
-            out = new(shape, dtype)
-            taken = [take(array) if take else array for take, array in zip(takes, arrays)]
-            if launch(told_launch, *map(id, taken), id(out)):
-                return None
-            return out if rises else out.transpose(axes)
-
-        return of_all
-
-    def _taking(self, place: int):
-        """What becomes of an array before the kernel takes it: a function; None: nothing."""
-        _, view = self.given[place]
-        plain = view == View(tuple(range(len(view.axes))))
-        dtype = dict(self._copies).get(place)
-        if dtype is None:
-            return None if plain else view.of
-        if plain and view.axes:
-            return functools.partial(np.ascontiguousarray, dtype=dtype)
-        return lambda array: self._contiguous(view.of(array), dtype)
-
-    def _launched_new(self, call):
-        """quick(string, arrays): a kernel's result in a new array."""
-        launch, told, keep = call
-        (_, shape, axes), dtype, plain = self.new[0], self.dtype, np.ndarray
-        rises = axes == tuple(range(len(axes)))
-        make = self._maker(shape)
-
-        def of_one(_, a, *, keep=keep):
-            out = make(shape, dtype)
-            if type(a) is not plain or launch(told, id(a), id(out)):
-                return None
-            return out if rises else out.transpose(axes)
-
-        def of_two(_, a, b, *, keep=keep):
-            out = make(shape, dtype)
-            if not type(a) is type(b) is plain or launch(told, id(a), id(b), id(out)):
-                return None
-            return out if rises else out.transpose(axes)
-
-        def of_three(_, a, b, c, *, keep=keep):
-            out = make(shape, dtype)
-            if not type(a) is type(b) is type(c) is plain or launch(told, id(a), id(b), id(c), id(out)):
-                return None
-            return out if rises else out.transpose(axes)
-
-        return (of_one, of_two, of_three)[len(self.given) - 1]
-
-    def _looked_at(self, call, run):
-        """quick(string, arrays) with a result that is given, the last one; or of a launch `run` that is no kernel."""
-        look, told, keep = call
-        count, plain, kinds = len(self.given), np.ndarray, {np.ndarray}
-
-        def of_all(_, *arrays, keep=keep):
-            if len(arrays) != count or {*map(type, arrays)} != kinds or look(told, *map(id, arrays)):
-                return None
-            return self._values(arrays, run) if run else arrays[-1]
-
-        if run is None or not self._is_plain or count != 2:
-            return of_all
-        (_, shape, _), dtype = self.new[0], self.dtype
-        make = self._maker(shape)
-
-        def of_two(_, a, b, *, keep=keep):
-            if not type(a) is type(b) is plain or look(told, id(a), id(b)):
-                return None
-            out = make(shape, dtype)
-            run((a, b, out))
-            return out
-
-        return of_two
+            self.quick = quick.function(self, key[-1], run, [held[name] for name in names])
 
 
 class Kept:

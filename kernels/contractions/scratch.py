@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import threading
+from typing import Any, NamedTuple
 
 import numpy as np
 
 MOST = 64 << 20  # bytes of a room that is kept
 ALIGN = 64  # bytes
+BYTES = np.dtype(np.uint8)
 
 _rooms = threading.local()
 
@@ -27,6 +29,19 @@ def room(user: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         kept = aligned(count)
         setattr(_rooms, user, kept)
     return np.ndarray(shape, dtype, kept)
+
+
+class InScratch(NamedTuple):
+    """run(arrays) of a launch whose last array is memory to work in."""
+
+    launch: Any  # an Again of the backend's
+    bytes: int
+
+    def room(self) -> np.ndarray:
+        return room("launch", (self.bytes,), BYTES)
+
+    def __call__(self, arrays) -> None:
+        self.launch((*arrays, self.room()))
 
 
 def aligned(count: int) -> np.ndarray:

@@ -323,14 +323,15 @@ def able(p: Program) -> list[tuple[str, ...]]:
     return found
 
 
-def best_way(p: Program, s: Statement, ways) -> str:
-    """The cheapest of the ways that a statement can have."""
+def best_way(p: Program, s: Statement, ways, entries: int = 1) -> str:
+    """The cheapest of the ways that a statement can have. entries: see `statement_price`."""
     width = WIDTH[p.dtype]
-    return min((statement_price(p, s, way, width), way) for way in ways)[1]
+    return min((statement_price(p, s, way, width, entries), way) for way in ways)[1]
 
 
-def statement_price(p: Program, s: Statement, way: str, width: int) -> float:
-    """Vector operations of a statement for one entry, those of the copies that it needs among them."""
+def statement_price(p: Program, s: Statement, way: str, width: int, entries: int = 1) -> float:
+    """Vector operations of a statement for one entry, those of the copies that it needs among them. entries: of a
+    batch, which share the copies of arrays that all of them read."""
     n = nest(p, s)
     if way != "along":
         return effort(n, way, width, common_arrays(p, s))
@@ -341,10 +342,10 @@ def statement_price(p: Program, s: Statement, way: str, width: int) -> float:
     price = effort(n, way, width, common_arrays(changed, last))
     if p.arrays[s.out.name].kind == "local" and _ends_in_part(n, width):
         price += STORED
-    each = [c for c in copies if not changed.once(c)]
-    for c in each:
+    for c in copies:
         copied = changed.arrays[c.out.name].size
-        price += COPY + COPYING * copied * farther(2 * copied * LINE // width) / farther(NEAR + 1)
+        took = COPY + COPYING * copied * farther(2 * copied * LINE // width) / farther(NEAR + 1)
+        price += took / (entries if changed.once(c) else 1)
     return price
 
 

@@ -424,3 +424,28 @@ def test_an_operand_that_lies_otherwise_is_seen():
     others = [field[:, ::3], field[::2, ::3], field[:, ::3].astype("float32"), field[::-1, ::3]]
     for a in (others[0], *others, *others[::-1]):
         np.testing.assert_array_equal(einsum("ij,jk->ik", a, b), a @ b)
+
+
+@pytest.mark.parametrize("gap", [None, *GAPS])
+@pytest.mark.parametrize("how", ["rows", "lanes", "direct", "library"])
+def test_quick_calls_give_the_values_of_now(how, gap):
+    """A function that asks C whether arrays lie as they did: None where they do not."""
+    rng = np.random.default_rng(5)
+    backend = get_backend("cpu", threads=1)
+    b = whole(rng, (20, 12))
+
+    def left():
+        field = whole(rng, (50, 60, 70))
+        return GAPS[gap](field) if gap else np.ascontiguousarray(field[0, :10, :20])
+
+    a = left()
+    contract("ij,jk->ik", a, b, how=how, backend=backend)
+    key = repeats.signature("ij,jk->ik", (a, b), backend, (None, how, True, "K"))
+    quick = repeats.find(key).quick
+
+    for a in (left(), left()):
+        found = quick("ij,jk->ik", a, b)
+        assert np.array_equal(found, a @ b)
+        assert quick("ij,jk->ik", a[::2], b) is None
+        assert quick("ij,jk->ik", a.astype("float32"), b) is None
+        assert quick("ij,jk->ik", a, [list(row) for row in b]) is None

@@ -28,7 +28,8 @@ DOTS, TERMS = 1200, 32  # numbers of the output at most, and terms at least, whe
 DOT = 5e-10  # seconds of such a number, whose lanes are added up
 COLD = 2e-11  # seconds of a byte of the factors of many products, from beyond the second cache
 
-WHOLE, COLUMNS = 8, 4  # packed extents count as multiples: along the vectors; of arithmetic, the others
+LANES, COLUMNS = 8, 4  # extents count as multiples where factors are packed: of a vector, at most, and the others
+LEAST = 8  # numbers that are packed together, or take as long
 RUN_OF_MATRIX = 1.5e-9  # seconds of a run of a matrix that meets a vector
 NUMBER = 2e-11  # seconds of a byte of a product without a sum
 NUMBER_APART = 1.5e-9  # the same where neighbours lie apart, and of a product of vectors that lie so
@@ -42,13 +43,14 @@ class Packing(NamedTuple):
     across: float  # the same of the other factor
     turned: float  # seconds of a number of the first one besides, packed or not, if it runs along the sum
     stored: float  # seconds of a number of the output
+    short: float  # times the arithmetic, where runs of the output are shorter than a vector
 
 
 PACKING = {
-    "float64": Packing(0.35, 0.75, 1.2e-10, 1.6e-10),
-    "float32": Packing(0.35, 0.75, 3.5e-10, 1.6e-10),
-    "complex128": Packing(0.85, 0.7, 1e-10, 7e-10),
-    "complex64": Packing(0.85, 0.7, 7e-10, 7e-10),
+    "float64": Packing(0.35, 0.75, 1.2e-10, 1.6e-10, 1.0),
+    "float32": Packing(0.35, 0.75, 3.5e-10, 1.6e-10, 1.0),
+    "complex128": Packing(0.85, 0.7, 1e-10, 7e-10, 1.0),
+    "complex64": Packing(0.85, 0.7, 7e-10, 7e-10, 1.8),
 }
 
 
@@ -131,8 +133,10 @@ def _turning(dtype: str, p: Matrices) -> float:
 
 def _packed(dtype: str, p: Matrices) -> float:
     each, factor = PACKING[dtype], host_rates.of(dtype).factor
-    packed = (_whole(p.along, WHOLE) * each.along + _whole(p.other, WHOLE) * each.across) * factor * p.terms
-    return _arithmetic(dtype, p, WHOLE) + packed + _turning(dtype, p) + p.along * p.other * each.stored
+    lanes = min(VECTOR // np.dtype(dtype).itemsize, LANES)
+    packed = (max(p.along, LEAST) * each.along + max(p.other, LEAST) * each.across) * factor * p.terms
+    arithmetic = _arithmetic(dtype, p, lanes) * (each.short if p.along < lanes else 1.0)
+    return arithmetic + packed + _turning(dtype, p) + p.along * p.other * each.stored
 
 
 def _arithmetic(dtype: str, p: Matrices, lanes: int) -> float:

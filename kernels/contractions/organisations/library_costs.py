@@ -107,7 +107,7 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         # the same on all cores
         stored=2,
         fresh=FRESH,
-        call=1.5e-6,
+        call=1.2e-6,
         batched=1.0,
         # of the other organisations: a vector operation
         shared=operation,

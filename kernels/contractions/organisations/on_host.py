@@ -46,8 +46,7 @@ class Launch(NamedTuple):
 
         places["scratch"] = len(names)
         run = self.module.again("contraction", self.held, places, self.items, keep=self.keep)
-        shape, numbers = (self.scratch,), np.dtype(np.uint8)
-        return lambda arrays: run((*arrays, scratch.room("launch", shape, numbers)))
+        return scratch.InScratch(run, self.scratch)
 
 
 class OnHost(Organisation):

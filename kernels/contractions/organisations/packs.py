@@ -67,7 +67,8 @@ class Packs(OnHost):
     def candidates(cls, p: Program) -> list[Organisation]:
         """The best way of each statement, and one way for all statements that can have it."""
         can = ways_of.able(p)
-        best = tuple(map(functools.partial(ways_of.best_way, p), p.statements, can))
+        n = library_costs.usual_batch(p)
+        best = tuple(ways_of.best_way(p, s, ways, n) for s, ways in zip(p.statements, can))
         along = ("along",) * len(can)
         folded = _folded(_foldable(can), len(can))
 
@@ -77,7 +78,7 @@ class Packs(OnHost):
         """Vector operations of an entry, and its memory: a core does one after the other."""
         n, work, size = library_costs.usual_batch(p), 0.0, np.dtype(p.dtype).itemsize
         for s, way in zip(p.statements, self.ways):
-            work += ways_of.statement_price(p, s, way, WIDTH[p.dtype]) / (n if p.once(s) else 1)
+            work += ways_of.statement_price(p, s, way, WIDTH[p.dtype], n) / (n if p.once(s) else 1)
 
         # Entries that lie in pieces, a batch apart, are gathered in scratch. What bypasses the caches is made there.
         apart = copied = 0.0

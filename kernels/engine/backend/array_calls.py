@@ -17,11 +17,11 @@ from ..errors import BackendError, CompileError
 from . import cpu
 from .base import Source
 
-MOST, MOST_BYTES = 4, 4096  # arrays of a call, bytes of a record
+MOST, MOST_BYTES = 6, 4096  # arrays of a call, bytes of a record
 HEAD = object.__basicsize__  # bytes of an object before its own members
 LINE = 64  # bytes of a cache line
 
-OBJECTS = "intptr_t a, intptr_t b, intptr_t c, intptr_t d".split(", ")
+OBJECTS = [f"intptr_t {name}" for name in "abcdef"]
 NAMES = [f"array_call_{count}" for count in range(1, MOST + 1)]
 for place, name in enumerate(NAMES):
     cpu.ffi.cdef(f"int {name}(const intptr_t *told, {', '.join(OBJECTS[: place + 1])});")

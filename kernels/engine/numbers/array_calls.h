@@ -16,7 +16,7 @@ struct Array {
 };
 constexpr int WRITEABLE = 0x0400;
 constexpr int LINE = 64;
-constexpr int MOST = 4;
+constexpr int MOST = 6;
 constexpr int MOST_BYTES = 4096; // of a record
 
 // What a call knows, one number after the other: bytes of Python's head, kernel (0: none), record, its bytes, items,
@@ -82,6 +82,14 @@ extern "C" int array_call_3(Object *told, Object a, Object b, Object c) {
 }
 extern "C" int array_call_4(Object *told, Object a, Object b, Object c, Object d) {
     Object objects[] = {a, b, c, d};
+    return launched(told, objects);
+}
+extern "C" int array_call_5(Object *told, Object a, Object b, Object c, Object d, Object e) {
+    Object objects[] = {a, b, c, d, e};
+    return launched(told, objects);
+}
+extern "C" int array_call_6(Object *told, Object a, Object b, Object c, Object d, Object e, Object f) {
+    Object objects[] = {a, b, c, d, e, f};
     return launched(told, objects);
 }
 // What an array says: whether it lies in memory as this file has it
