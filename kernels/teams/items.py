@@ -139,7 +139,10 @@ class RangeItems(Items):
     sharing = 512
     takes = "an index"
     loop = "for_range<{threads}, {results}, {copies}>"
-    call = "[m](const auto i, auto &results) INLINED {{ (void)results, {body}({m}, i{arguments_of_results}); }}"
+    call = (
+        "[m](const auto i, auto &results) INLINED {{ (void)results, at_each([&](const auto k) INLINED "
+        "CALLS({body}({m}, k{arguments_of_results})), i); }}"
+    )
     arguments = ("a.begin[0]",)
 
     def of_block(self, threads):
@@ -162,7 +165,10 @@ class ScanItems(Items):
     threads = 256
     takes = "an index"
     loop = "for_scan<{threads}, {results}>"
-    call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
+    call = (
+        "[m](const auto i, auto &result, bool last) INLINED {{ at_each([&](const auto k) INLINED "
+        "CALLS({body}({m}, k, result, last)), i); }}"
+    )
     arguments = ("a.begin[0]",)
 
     def organisation(self, team, vector):
@@ -204,7 +210,10 @@ class TileItems(Items):
     kind = "tiles"
     takes = "the indices"
     loop = "for_tiles<{results}, {outer}, {inner}, {shape}>"
-    call = "[m](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
+    call = (
+        "[m](auto &results, const auto... i) INLINED {{ (void)results, at_each([&](const auto... k) INLINED "
+        "CALLS({body}({m}, k...{arguments_of_results})), i...); }}"
+    )
     arguments: typing.ClassVar[tuple[str, ...]] = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 
     def organisation(self, team, vector):
