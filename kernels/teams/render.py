@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import re
-
 import numpy as np
 
-from ..engine.backend import cache
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
+from . import texts
 from .declaration import Declaration
 from .words import TYPES, Array
 
@@ -20,10 +17,6 @@ LEAGUE = (
 )
 
 LARGE = 2**20  # extent of an index where it is not known yet
-OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
-ATOMIC = re.compile(r"\batomic(_\w+)?\s*\(")
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-BRACE = re.compile(r"[{}]")
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -287,8 +280,7 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         text.append("#define FRAME_SINGLE")
     if kernels[0].is_checked:
         text.append("#define CHECK_SCRATCH")
-    bodies = "".join(_texts(header))
-    if OUT_OF_LINE.search(bodies):
+    if texts.has_functions_out_of_line(header):
         text.append("#define CALLS_OUT_OF_LINE")
     if any(counts_lanes(kernel, entry) for kernel in kernels):
         text.append("#define COUNTS_LANES")
@@ -307,12 +299,6 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     )
 
 
-def _texts(header) -> list[str]:
-    """The texts of a header and of those that it includes."""
-    files = [header, *cache.included(header.read_text(errors="replace"), [header.parent])]
-    return [file.read_text(errors="replace") for file in files]
-
-
 def counts_lanes(k: Declaration, entry: Entry) -> bool:
     """Whether a kernel may change a single element by an atomic, or add to it in a copy: a CPU's packs then count the
     lanes at work, for which short loops pay."""
@@ -321,41 +307,7 @@ def counts_lanes(k: Declaration, entry: Entry) -> bool:
     if any(array.scattered for array in k.arrays):
         return True
 
-    return bool(ATOMIC.search(reached("".join(_texts(k.header)), k.other_bodies())))
-
-
-@functools.lru_cache(maxsize=256)
-def reached(text: str, others: frozenset[str]) -> str:
-    """The text of headers without comments and without the bodies of other kernels that the rest does not name."""
-    text = COMMENT.sub("", text)
-    kept: set[str] = set()
-
-    while True:
-        rest = text
-        for name in others - kept:
-            rest = _without(rest, name)
-        called = {name for name in others - kept if re.search(rf"\b{name}\b", rest)}
-        if not called:
-            return rest
-        kept |= called
-
-
-def _without(text: str, name: str) -> str:
-    """The text without the definitions of a function; all of it where their ends are not found."""
-    while True:
-        found = re.search(rf"\bPOINT_FN\s+void\s+{name}\s*\(", text)
-        begin = text.find("{", found.end()) if found else -1
-        if not found or begin < 0:
-            return text
-
-        depth = 0
-        for brace in BRACE.finditer(text, begin):
-            depth += 1 if brace[0] == "{" else -1
-            if depth == 0:
-                text = text[: found.start()] + text[brace.end() :]
-                break
-        else:
-            return text
+    return texts.changes_in_packs(k.header, k.other_bodies())
 
 
 def _bodies(kernels) -> tuple:

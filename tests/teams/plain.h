@@ -66,6 +66,27 @@ template <class M, class Team> POINT_FN void plain_team(const M &m, const Team &
     });
 }
 
+// A histogram in scratch by single lanes; a count of packs inside of single lanes
+template <class M, class Team> POINT_FN void plain_histogram(const M &m, const Team &team) {
+    const auto own = team.scratch(m.own);
+    team.for_vector(4, [&](auto b) { own(b) = 0; });
+    team.barrier();
+    team.for_vector(m.n, [&](auto i) { each_lane(i, [&](long k) { atomic_add(own(m.bin(k)), 1); }); });
+    team.barrier();
+    team.for_vector(4, [&](auto b) { each_lane(b, [&](long k) { atomic_add(m.bins(k), own(k)); }); });
+}
+
+template <class M, class Team> POINT_FN void plain_nested(const M &m, const Team &team) {
+    const auto own = team.scratch(m.own);
+    team.for_vector(4, [&](auto b) { own(b) = 0; });
+    team.barrier();
+    team.for_vector(m.n, [&](auto i) {
+        each_lane(i, [&](long k) { team.member().for_vector(3, [&](auto j) { atomic_add(own(m.bin(k)), 1); }); });
+    });
+    team.barrier();
+    team.for_vector(4, [&](auto b) { each_lane(b, [&](long k) { atomic_add(m.bins(k), own(k)); }); });
+}
+
 // ---- packs: what numbers of a device can, packs can
 
 template <class M, class I> POINT_FN void plain_functions(const M &m, const I i) {

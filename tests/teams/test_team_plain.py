@@ -41,6 +41,15 @@ TEAM = plain(
     "x(E,n) odd(E,n) half(E,n) found(E,4) at(E,n):int32",
     "odd half found at",
 )
+HISTOGRAMS = {
+    body: plain(
+        body,
+        League("1", team="auto 8", scratch={"team 0": "own(4):int32"}),
+        "bin(n):int32 bins(4):int32",
+        "bins",
+    )
+    for body in ("plain_histogram", "plain_nested")
+}
 FUNCTIONS = plain("plain_functions", Range("n"), "x(n) odd(n) y(4,n) is(4,n):int32", "y is")
 WHOLE = plain("plain_whole", Range("n"), "k(n):int32 half(n):whole", "k half", results="count:whole")
 
@@ -124,6 +133,15 @@ def test_loops_of_a_team(be, n):
     wanted = dict(odd=x * (np.arange(n) % 2), half=x / 2, found=found, at=at)
     for name, values in wanted.items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), values, err_msg=name)
+
+
+@pytest.mark.parametrize("body, times", [("plain_histogram", 1), ("plain_nested", 3)])
+@pytest.mark.parametrize("n", SIZES)
+def test_atomics_of_single_lanes(be, body, times, n):
+    bin_ = np.random.default_rng(8).integers(0, 4, n).astype(np.int32)
+    arrays = be.placed(bin=bin_, bins=np.zeros(4, np.int32))
+    HISTOGRAMS[body].bind(arrays, be, quick=True)()
+    np.testing.assert_array_equal(be.to_host(arrays["bins"]), times * np.bincount(bin_, minlength=4))
 
 
 def test_functions(be):
