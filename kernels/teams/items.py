@@ -104,8 +104,8 @@ class Items(abc.ABC):
         """Names of the arrays in which neighbours of a CPU's pack of indices lie side by side."""
         return ()
 
-    def in_columns(self) -> tuple[str, ...]:
-        """Names of the arrays along which a CPU's packs go in columns."""
+    def asked_ahead(self) -> tuple[str, ...]:
+        """Names of the arrays along which a CPU's packs go in columns, or in rows, and ask for lines ahead."""
         return ()
 
     def rows_ahead(self) -> list[str]:
@@ -154,8 +154,8 @@ class RangeItems(Items):
     def beside(self):
         return self.layouts.beside(0)
 
-    def in_columns(self):
-        return self.layouts.in_columns(0)
+    def asked_ahead(self):
+        return self.layouts.in_columns(0) + self.layouts.in_rows(0)
 
 
 class ScanItems(Items):
@@ -330,8 +330,9 @@ class TileItems(Items):
     def beside(self):
         return self.layouts.beside(self.inner[0])
 
-    def in_columns(self):
-        return self.layouts.in_columns(self.inner[0])
+    def asked_ahead(self):
+        fastest = self.inner[0]
+        return self.layouts.in_columns(fastest) + (self.layouts.in_rows(fastest) if self.across else ())
 
     def rows_ahead(self):
         if self.layouts.are_alike:

@@ -79,10 +79,10 @@ def members_of(k: Declaration) -> str:
 
 class Operands:
     """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. by_thread:
-    the scattered arrays of which threads may have copies. in_columns: the arrays along which packs go in columns."""
+    the scattered arrays of which threads may have copies. ahead: the arrays of which accesses ask for lines ahead."""
 
-    def __init__(self, kernel: Declaration, by_thread: list[str], in_columns: tuple[str, ...]):
-        self.kernel, self.by_thread, self.in_columns = kernel, by_thread, in_columns
+    def __init__(self, kernel: Declaration, by_thread: list[str], ahead: tuple[str, ...]):
+        self.kernel, self.by_thread, self.ahead = kernel, by_thread, ahead
         self.fields: list[str] = []
         self.filled: list[str] = []
 
@@ -108,7 +108,7 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        template = "ColumnsView" if a.name in self.in_columns else "View"
+        template = "ViewAhead" if a.name in self.ahead else "View"
         view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
         of_record = f"{view}(({kind} *)a.at_{a.name}, a.extent_{a.name})"
         if self.kernel.is_checked:
@@ -190,7 +190,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
     rows_ahead = [] if entry.in_blocks else k.items.rows_ahead()
-    in_columns = () if entry.in_blocks or k.is_checked else k.items.in_columns()
+    ahead = () if entry.in_blocks or k.is_checked else k.items.asked_ahead()
     call = _call(k, "m.of_thread()" if by_thread else "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
@@ -204,7 +204,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k, by_thread, in_columns).text(),
+        operands=Operands(k, by_thread, ahead).text(),
         probe=probe,
         threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),

@@ -213,7 +213,7 @@ template <class V, class... A> POINT_FN auto subview(const Streamed<V> &v, A... 
 }
 
 #ifndef ON_DEVICE
-#include "teams/columns_packs.h"
+#include "teams/ahead_packs.h"
 #endif
 
 // Room that the declaration names: bytes from the start of its level, of each team or each member.
