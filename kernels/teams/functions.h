@@ -1,6 +1,20 @@
-// max, min and select of two numbers, whole ones as they are. CUDA has max and min of equal types, where NaN gives the
-// other number.
+// max, min and select of two numbers, whole ones as they are, and what else CUDA has and C++ does not. CUDA has max and
+// min of equal types, where NaN gives the other number.
 #pragma once
+
+// An index as a view counts with it
+POINT_FN long index_of(long i) { return i; }
+#define IS_NO_INDEX \
+    static_assert(!sizeof(X), "an index is a real number: count with whole numbers, of each_lane where they differ")
+template <class X = double> POINT_FN long index_of(double) {
+    IS_NO_INDEX;
+    return 0;
+}
+
+template <class X = float> POINT_FN long index_of(float) {
+    IS_NO_INDEX;
+    return 0;
+}
 
 template <class X> struct Plain {};
 
@@ -25,6 +39,7 @@ POINT_FN float max(float a, float b) { return fmaxf(a, b); }
 POINT_FN float min(float a, float b) { return fminf(a, b); }
 POINT_FN double max(double a, double b) { return fmax(a, b); }
 POINT_FN double min(double a, double b) { return fmin(a, b); }
+template <class X, class = typename Plain<X>::yes> POINT_FN auto rsqrt(X x) { return 1 / sqrt(x); }
 #endif
 
 template <class A, class B, class = typename Plain<A>::yes, class = typename Plain<B>::yes>

@@ -19,6 +19,9 @@ OF_EACH_LANE(atan)
 OF_EACH_LANE(sinh)
 OF_EACH_LANE(cosh)
 OF_EACH_LANE(tanh)
+OF_EACH_LANE(asinh)
+OF_EACH_LANE(acosh)
+OF_EACH_LANE(atanh)
 OF_EACH_LANE(exp2)
 OF_EACH_LANE(log2)
 OF_EACH_LANE(log10)
@@ -32,6 +35,9 @@ OF_EACH_LANE(ceil)
 OF_EACH_LANE(trunc)
 OF_EACH_LANE(round)
 OF_EACH_LANE(rint)
+OF_EACH_LANE(nearbyint)
+OF_EACH_LANE(logb)
+OF_EACH_LANE(rsqrt)
 #undef OF_EACH_LANE
 
 #define OF_TWO_LANES(name) \
@@ -44,7 +50,25 @@ OF_TWO_LANES(pow)
 OF_TWO_LANES(atan2)
 OF_TWO_LANES(hypot)
 OF_TWO_LANES(fmod)
+OF_TWO_LANES(remainder)
+OF_TWO_LANES(fdim)
+OF_TWO_LANES(nextafter)
 #undef OF_TWO_LANES
+
+POINT_FN vec fma(const vec &x, const vec &y, const vec &z) {
+    vec sum;
+    for (int l = 0; l < VECTOR_LANES; ++l) sum.v[l] = scalar(::fma(x.v[l], y.v[l], z.v[l]));
+    return sum;
+}
+
+POINT_FN vec &operator/=(vec &a, const vec &b) { return a = a / b; }
+
+// ---- questions about real numbers
+constexpr double LARGEST_NUMBER = IN_SINGLE ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+POINT_FN vmask isnan(const vec &x) { return !(x <= x); }
+POINT_FN vmask isinf(const vec &x) { return fabs(x) > LARGEST_NUMBER; }
+POINT_FN vmask isfinite(const vec &x) { return fabs(x) <= LARGEST_NUMBER; }
+POINT_FN vmask signbit(const vec &x) { return copysign(vec(1.0), x) < 0.0; }
 
 // The number where the other one is NaN
 POINT_FN vec fmax(const vec &x, const vec &y) { return select(x <= x, larger(y, x), y); }
@@ -56,23 +80,32 @@ POINT_FN vec abs(const vec &x) { return fabs(x); }
 // ---- of whole numbers
 #define WITH_WHOLE(A, B) typename std::enable_if<WholePair<A, B>::value, int>::type = 0
 template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto max(const A &a, const B &b) {
-    return each_of<WholePair<A, B>::IS_FULL, true>(whole_of(a), whole_of(b), [](long x, long y) { return max(x, y); });
+    return each_of<true>(whole_of(a), whole_of(b), [](long x, long y) { return max(x, y); });
 }
 
 template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto min(const A &a, const B &b) {
-    return each_of<WholePair<A, B>::IS_FULL, true>(whole_of(a), whole_of(b), [](long x, long y) { return min(x, y); });
+    return each_of<true>(whole_of(a), whole_of(b), [](long x, long y) { return min(x, y); });
 }
 
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto abs(const A &a) { return max(a, 0 - a); }
 
 template <class A, class B, WITH_WHOLE(A, B)>
-POINT_FN Whole<long, WholePair<A, B>::IS_FULL> select(vmask condition, const A &yes, const B &no) {
+POINT_FN auto select(vmask condition, const A &yes, const B &no) {
     const auto a = whole_of(yes);
     const auto b = whole_of(no);
-    Whole<long, WholePair<A, B>::IS_FULL> c;
-    c.count = lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b);
+    typename WholePair<A, B>::Both c;
+    count_lanes(c, lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b));
     for (int l = 0; l < VECTOR_LANES; ++l)
         c.lane[l] = lane_of(condition, l) ? long(lane_of(a, l)) : long(lane_of(b, l));
+    return c;
+}
+
+// Two whole numbers, the same for all lanes
+template <class A, class B,
+          typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value, int>::type = 0>
+POINT_FN Chosen<long> select(vmask condition, A yes, B no) {
+    Chosen<long> c;
+    for (int l = 0; l < VECTOR_LANES; ++l) c.lane[l] = lane_of(condition, l) ? long(yes) : long(no);
     return c;
 }
 

@@ -104,8 +104,8 @@ class Items(abc.ABC):
         """Names of the arrays in which neighbours of a CPU's pack of indices lie side by side."""
         return ()
 
-    def in_columns(self) -> tuple[str, ...]:
-        """Names of the arrays along which a CPU's packs go in columns."""
+    def asked_ahead(self) -> tuple[str, ...]:
+        """Names of the arrays along which a CPU's packs go in columns, or in rows, and ask for lines ahead."""
         return ()
 
     def rows_ahead(self) -> list[str]:
@@ -139,7 +139,10 @@ class RangeItems(Items):
     sharing = 512
     takes = "an index"
     loop = "for_range<{threads}, {results}, {copies}>"
-    call = "[m](const auto i, auto &results) INLINED {{ (void)results, {body}({m}, i{arguments_of_results}); }}"
+    call = (
+        "[m](const auto i, auto &results) INLINED {{ (void)results, at_each([&](const auto k) INLINED "
+        "CALLS({body}({m}, k{arguments_of_results})), i); }}"
+    )
     arguments = ("a.begin[0]",)
 
     def of_block(self, threads):
@@ -151,8 +154,8 @@ class RangeItems(Items):
     def beside(self):
         return self.layouts.beside(0)
 
-    def in_columns(self):
-        return self.layouts.in_columns(0)
+    def asked_ahead(self):
+        return self.layouts.in_columns(0) + self.layouts.in_rows(0)
 
 
 class ScanItems(Items):
@@ -163,7 +166,10 @@ class ScanItems(Items):
     at_work = 512  # of a multiprocessor: a thread has the registers for its indices
     takes = "an index"
     loop = "for_scan<{threads}, {each}, {results}>"
-    call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
+    call = (
+        "[m](const auto i, auto &result, bool last) INLINED {{ at_each([&](const auto k) INLINED "
+        "CALLS({body}({m}, k, result, last)), i); }}"
+    )
     arguments = ("a.begin[0]",)
 
     def organisation(self, team, vector):
@@ -219,7 +225,10 @@ class TileItems(Items):
     kind = "tiles"
     takes = "the indices"
     loop = "for_tiles<{results}, {outer}, {inner}, {shape}>"
-    call = "[m](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
+    call = (
+        "[m](auto &results, const auto... i) INLINED {{ (void)results, at_each([&](const auto... k) INLINED "
+        "CALLS({body}({m}, k...{arguments_of_results})), i...); }}"
+    )
     arguments: typing.ClassVar[tuple[str, ...]] = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 
     def organisation(self, team, vector):
@@ -336,8 +345,9 @@ class TileItems(Items):
     def beside(self):
         return self.layouts.beside(self.inner[0])
 
-    def in_columns(self):
-        return self.layouts.in_columns(self.inner[0])
+    def asked_ahead(self):
+        fastest = self.inner[0]
+        return self.layouts.in_columns(fastest) + (self.layouts.in_rows(fastest) if self.across else ())
 
     def rows_ahead(self):
         if self.layouts.are_alike:

@@ -49,6 +49,19 @@ POINT_FN scalar as_number(long i) { return scalar(i); }
 // where all lanes share the condition
 POINT_FN vec select(bool condition, vec yes, vec no) { return condition ? yes : no; }
 
+// The pack among indices, and what stands for each of them at its lane with index k
+template <bool FULL, class... More> POINT_FN Lanes<FULL> pack_among(const Lanes<FULL> &i, const More &...) { return i; }
+template <class... More> POINT_FN auto pack_among(long, const More &...more) { return pack_among(more...); }
+template <bool FULL> POINT_FN long at_lane(const Lanes<FULL> &, long k) { return k; }
+POINT_FN long at_lane(long i, long) { return i; }
+
+// f(i, j, ...), or f of single indices where it takes no packs
+template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f);
+template <class F, class... I> POINT_FN void at_each(const F &f, const I &...i) {
+    if constexpr ((SAME<I, long> && ...) || Takes<F, const I &...>::value) f(i...);
+    else each_lane(pack_among(i...), [&](long k) { f(at_lane(i, k)...); });
+}
+
 // ---- the pack at work
 // An atomic that changes a single element does so for each lane of the pack at work; sources that have none do not
 // count (render.py).
@@ -61,7 +74,8 @@ struct Work { // a loop over packs, which finds the count once
     template <bool FULL, class F, class... More> POINT_FN void at_pack(const F &f, Lanes<FULL> i, More &...more) const {
         i.work = count;
         *count = i.count;
-        f(i, more...);
+        if constexpr (sizeof...(More) > 0) f(i, more...);
+        else at_each(f, i);
         *count = 1;
     }
 };
@@ -81,7 +95,8 @@ POINT_FN int count_at_work() { return 1; }
 struct Work {
     template <bool FULL, class F, class... More>
     POINT_FN void at_pack(const F &f, const Lanes<FULL> &i, More &...more) const {
-        f(i, more...);
+        if constexpr (sizeof...(More) > 0) f(i, more...);
+        else at_each(f, i);
     }
 };
 
@@ -123,13 +138,18 @@ template <class T, bool FULL> struct Whole : Packed<T> {
     int count; // of lanes that take part
 };
 
+// Whole numbers that a condition has chosen: nobody knows how many lanes take part. So they are no indices.
+template <class T> struct Chosen : Packed<T> {};
+
 template <class T, bool FULL> POINT_FN vec as_number(const Whole<T, FULL> &x) { return x; }
+template <class T> POINT_FN vec as_number(const Chosen<T> &x) { return x; }
 // What lane l has of something that may be a pack.
 template <class X> POINT_FN X lane_of(const X &x, int) { return x; }
 POINT_FN scalar lane_of(const vec &x, int l) { return x.v[l]; }
 template <class T> POINT_FN T lane_of(const Packed<T> &x, int l) { return x.lane[l]; }
 template <bool FULL> POINT_FN long lane_of(const Lanes<FULL> &x, int l) { return x.first + l * x.step; }
 template <class T, bool FULL> POINT_FN T lane_of(const Whole<T, FULL> &x, int l) { return x.lane[l]; }
+template <class T> POINT_FN T lane_of(const Chosen<T> &x, int l) { return x.lane[l]; }
 template <class T, class I> struct Elements;
 template <class T, class I> POINT_FN T lane_of(const Elements<T, I> &x, int l) { return lane_of(x.value, l); }
 template <class R, class T> struct PackAccumulator;
@@ -149,24 +169,32 @@ template <class X> struct WholePack {
     static constexpr bool value = false;
     static constexpr bool IS_INDEX = false;
     static constexpr bool IS_FULL = true;
+    static constexpr bool IS_COUNTED = false; // how many lanes take part
+};
+
+template <class T> struct WholePack<Chosen<T>> : WholePack<T> {
+    static constexpr bool value = true;
 };
 
 template <bool FULL> struct WholePack<Lanes<FULL>> {
     static constexpr bool value = true;
     static constexpr bool IS_INDEX = true;
     static constexpr bool IS_FULL = FULL;
+    static constexpr bool IS_COUNTED = true;
 };
 
 template <class T, bool FULL> struct WholePack<Whole<T, FULL>> {
     static constexpr bool value = true;
     static constexpr bool IS_INDEX = false;
     static constexpr bool IS_FULL = FULL;
+    static constexpr bool IS_COUNTED = true;
 };
 
 template <class T, class I> struct WholePack<Elements<T, I>> {
     static constexpr bool value = std::is_integral<T>::value;
     static constexpr bool IS_INDEX = false;
     static constexpr bool IS_FULL = I::IS_FULL;
+    static constexpr bool IS_COUNTED = true;
 };
 
 // A pack of whole numbers with another one, or with a number. Sums and products of indices are indices: see Lanes.
@@ -176,6 +204,8 @@ template <class A, class B> struct WholePair {
     static constexpr bool value = (a && (b || std::is_integral<B>::value)) || (b && std::is_integral<A>::value);
     static constexpr bool OF_INDICES = !(a && !WholePack<A>::IS_INDEX) && !(b && !WholePack<B>::IS_INDEX);
     static constexpr bool IS_FULL = WholePack<A>::IS_FULL && WholePack<B>::IS_FULL;
+    static constexpr bool IS_COUNTED = WholePack<A>::IS_COUNTED || WholePack<B>::IS_COUNTED;
+    typedef typename std::conditional<IS_COUNTED, Whole<long, IS_FULL>, Chosen<long>>::type Both;
 };
 
 template <class X> POINT_FN const X &whole_of(const X &x) { return x; }
@@ -184,21 +214,24 @@ template <class X> POINT_FN int lanes_of(const X &) { return VECTOR_LANES; }
 template <bool FULL> POINT_FN int lanes_of(const Lanes<FULL> &x) { return x.count; }
 template <class T, bool FULL> POINT_FN int lanes_of(const Whole<T, FULL> &x) { return x.count; }
 
+template <class T, bool FULL> POINT_FN void count_lanes(Whole<T, FULL> &x, int count) { x.count = count; }
+template <class T> POINT_FN void count_lanes(Chosen<T> &, int) {}
+
 // f(a, b) of each lane; beyond the last one f is asked only if it has a value of any two numbers
-template <bool FULL, bool ANY, class A, class B, class F>
-POINT_FN Whole<long, FULL> each_of(const A &a, const B &b, const F &f) {
-    Whole<long, FULL> c;
-    c.count = lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b);
+template <bool ANY, class A, class B, class F> POINT_FN auto each_of(const A &a, const B &b, const F &f) {
+    const int count = lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b);
+    typename WholePair<A, B>::Both c;
+    count_lanes(c, count);
     for (int l = 0; l < VECTOR_LANES; ++l)
-        c.lane[l] = FULL || ANY || l < c.count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
+        c.lane[l] =
+            WholePair<A, B>::IS_FULL || ANY || l < count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
     return c;
 }
 
 #define WITH_WHOLE(OP, ANY, WHICH) \
     template <class A, class B, typename std::enable_if<WHICH, int>::type = 0> \
-    POINT_FN Whole<long, WholePair<A, B>::IS_FULL> operator OP(const A &a, const B &b) { \
-        return each_of<WholePair<A, B>::IS_FULL, ANY>(whole_of(a), whole_of(b), \
-                                                      [](long x, long y) { return x OP y; }); \
+    POINT_FN auto operator OP(const A &a, const B &b) { \
+        return each_of<ANY>(whole_of(a), whole_of(b), [](long x, long y) { return x OP y; }); \
     }
 #define OF_READ (WholePair<A, B>::value && !WholePair<A, B>::OF_INDICES)
 #define OF_ANY (WholePair<A, B>::value)
@@ -229,8 +262,7 @@ template <class A, typename std::enable_if<WholePack<A>::value, int>::type = 0> 
 #define COMPARES(OP) \
     template <class A, class B, typename std::enable_if<OF_ANY, int>::type = 0> \
     POINT_FN vmask operator OP(const A &a, const B &b) { \
-        const vec yes = each_of<WholePair<A, B>::IS_FULL, true>(whole_of(a), whole_of(b), \
-                                                                [](long x, long y) { return long(x OP y); }); \
+        const vec yes = each_of<true>(whole_of(a), whole_of(b), [](long x, long y) { return long(x OP y); }); \
         return yes > 0.5; \
     }
 COMPARES(==)
@@ -244,10 +276,18 @@ COMPARES(>=)
 #undef OF_READ
 
 // An index as a view counts with it
-POINT_FN long index_of(long i) { return i; }
 template <bool FULL> POINT_FN Lanes<FULL> index_of(const Lanes<FULL> &i) { return i; }
 template <class T, bool FULL> POINT_FN Whole<long, FULL> index_of(const Whole<T, FULL> &i) { return i + 0; }
 template <class T, class I> POINT_FN auto index_of(const Elements<T, I> &i) { return index_of(i.all()); }
+template <class X = vec> POINT_FN Lanes<true> index_of(const vec &) {
+    IS_NO_INDEX;
+    return {};
+}
+
+template <class X> POINT_FN Lanes<true> index_of(const Chosen<X> &) {
+    static_assert(!sizeof(X), "an index differs by a condition: each_lane(i, f) has single indices for it");
+    return {};
+}
 
 // ---- elements of a view at the lanes' indices; lanes beyond the last are not written
 POINT_FN void load_first(int count, const double *from, vec &x) {
@@ -335,7 +375,10 @@ template <class I, class T> POINT_FN auto taken(const T *data, const I &i) {
 }
 
 // The operations that change a number, in each place that has them all
-#define EACH_OPERATION(CHANGES) CHANGES(+) CHANGES(-) CHANGES(*) CHANGES(/) CHANGES(&) CHANGES(|) CHANGES(^)
+// clang-format off
+#define EACH_OPERATION(CHANGES) \
+    CHANGES(+) CHANGES(-) CHANGES(*) CHANGES(/) CHANGES(%) CHANGES(&) CHANGES(|) CHANGES(^) CHANGES(<<) CHANGES(>>)
+// clang-format on
 
 // Elements at a pack of indices, m.v(i). What stands in a formula is memory, as a reference is. A variable, auto x =
 // m.v(i), has their values from its beginning, as on a device; it cannot be changed.
@@ -499,3 +542,13 @@ template <class R, class T> struct ScanPackAccumulator : PackAccumulator<R, T> {
 
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l) { return x.lane(l); }
 template <class R, class T> POINT_FN T lane_of(const ScanPackAccumulator<R, T> &x, int l) { return x.lane(l); }
+
+// Of functions that take plain numbers: lane by lane
+template <bool FULL, class A, class F> POINT_FN void each_value(const Lanes<FULL> &i, A &to, const F &f) {
+    [[maybe_unused]] const Single single(i);
+    for (int l = 0; l < i.count; ++l) {
+        auto x = to.lane(l);
+        f(i.first + l * i.step, x);
+        to.set(l, x);
+    }
+}

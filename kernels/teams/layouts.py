@@ -94,6 +94,12 @@ class Layouts:
         near = [array for array in self.arrays if array.order[0] == index]
         return tuple([array.name for array in near if _are_many(array.columns)])
 
+    def in_rows(self, index: int) -> tuple[str, ...]:
+        """Names of the arrays in which each lane goes along a row of its own, while a CPU's lanes lie along an index:
+        it is the farthest one, and rows are long, or their length is not known yet."""
+        far = [array for array in self.arrays if array.order[-1] == index]
+        return tuple([array.name for array in far if _are_many(array.row)])
+
     @functools.cached_property
     def near(self) -> tuple[int, ...]:
         """The indices along which neighbours of some array lie side by side, that of `order` first. Several of them:

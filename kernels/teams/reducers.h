@@ -27,6 +27,27 @@ template <class T, int N> struct Several {
 template <class A, class B> constexpr bool SAME = false;
 template <class A> constexpr bool SAME<A, A> = true;
 
+// Whether f(a, ...) is a call. Errors in a function with `auto` among its arguments are told as ever.
+template <class X> X &&some();
+template <class CALLED, class F, class... A> struct IsCall {
+    static constexpr bool value = false;
+};
+
+template <class F, class... A> struct IsCall<decltype(void(some<const F &>()(some<A>()...))), F, A...> {
+    static constexpr bool value = true;
+};
+
+template <class F, class... A> using Takes = IsCall<void, F, A...>;
+
+// Of a lambda that is a call. A CPU asks whether it can be called: with packs of indices, with single ones.
+#ifdef ON_DEVICE
+#define CALLS(...) \
+    { __VA_ARGS__; }
+#else
+#define CALLS(...) \
+    ->decltype((void)__VA_ARGS__) { __VA_ARGS__; }
+#endif
+
 template <class X> struct HasNoFraction {
     static constexpr bool value = X(0.5) == X(0);
 };

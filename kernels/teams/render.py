@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import re
-
 import numpy as np
 
-from ..engine.backend import cache
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
+from . import texts
 from .declaration import Declaration
 from .words import TYPES, Array
 
@@ -20,10 +17,6 @@ LEAGUE = (
 )
 
 LARGE = 2**20  # extent of an index where it is not known yet
-OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
-ATOMIC = re.compile(r"\batomic(_\w+)?\s*\(")
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-BRACE = re.compile(r"[{}]")
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -86,10 +79,10 @@ def members_of(k: Declaration) -> str:
 
 class Operands:
     """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. by_thread:
-    the scattered arrays of which threads may have copies. in_columns: the arrays along which packs go in columns."""
+    the scattered arrays of which threads may have copies. ahead: the arrays of which accesses ask for lines ahead."""
 
-    def __init__(self, kernel: Declaration, by_thread: list[str], in_columns: tuple[str, ...]):
-        self.kernel, self.by_thread, self.in_columns = kernel, by_thread, in_columns
+    def __init__(self, kernel: Declaration, by_thread: list[str], ahead: tuple[str, ...]):
+        self.kernel, self.by_thread, self.ahead = kernel, by_thread, ahead
         self.fields: list[str] = []
         self.filled: list[str] = []
 
@@ -115,7 +108,7 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        template = "ColumnsView" if a.name in self.in_columns else "View"
+        template = "ViewAhead" if a.name in self.ahead else "View"
         view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
         of_record = f"{view}(({kind} *)a.at_{a.name}, a.extent_{a.name})"
         if self.kernel.is_checked:
@@ -197,7 +190,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
     rows_ahead = [] if entry.in_blocks else k.items.rows_ahead()
-    in_columns = () if entry.in_blocks or k.is_checked else k.items.in_columns()
+    ahead = () if entry.in_blocks or k.is_checked else k.items.asked_ahead()
     call = _call(k, "m.of_thread()" if by_thread else "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
@@ -211,7 +204,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k, by_thread, in_columns).text(),
+        operands=Operands(k, by_thread, ahead).text(),
         probe=probe,
         threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),
@@ -287,8 +280,7 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         text.append("#define FRAME_SINGLE")
     if kernels[0].is_checked:
         text.append("#define CHECK_SCRATCH")
-    bodies = "".join(_texts(header))
-    if OUT_OF_LINE.search(bodies):
+    if texts.has_functions_out_of_line(header):
         text.append("#define CALLS_OUT_OF_LINE")
     if any(counts_lanes(kernel, entry) for kernel in kernels):
         text.append("#define COUNTS_LANES")
@@ -307,61 +299,20 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     )
 
 
-def _texts(header) -> list[str]:
-    """The texts of a header and of those that it includes."""
-    files = [header, *cache.included(header.read_text(errors="replace"), [header.parent])]
-    return [file.read_text(errors="replace") for file in files]
-
-
 def counts_lanes(k: Declaration, entry: Entry) -> bool:
     """Whether a kernel may change a single element by an atomic, or add to it in a copy: a CPU's packs then count the
     lanes at work, for which short loops pay."""
     if entry.in_blocks:
         return False
-    return any(array.scattered for array in k.arrays) or _has_atomics(k)
+    if any(array.scattered for array in k.arrays):
+        return True
+    return texts.changes_in_packs(k.header, k.other_bodies())
 
 
 def _reads_ahead(k: Declaration, entry: Entry) -> bool:
     """Whether a device's kernel may change whole numbers of 32 bits in scratch by atomics; see over_ahead."""
-    return entry.in_blocks and any(piece.kind == "int32" for piece in k.scratch) and _has_atomics(k)
-
-
-def _has_atomics(k: Declaration) -> bool:
-    return bool(ATOMIC.search(reached("".join(_texts(k.header)), k.other_bodies())))
-
-
-@functools.lru_cache(maxsize=256)
-def reached(text: str, others: frozenset[str]) -> str:
-    """The text of headers without comments and without the bodies of other kernels that the rest does not name."""
-    text = COMMENT.sub("", text)
-    kept: set[str] = set()
-
-    while True:
-        rest = text
-        for name in others - kept:
-            rest = _without(rest, name)
-        called = {name for name in others - kept if re.search(rf"\b{name}\b", rest)}
-        if not called:
-            return rest
-        kept |= called
-
-
-def _without(text: str, name: str) -> str:
-    """The text without the definitions of a function; all of it where their ends are not found."""
-    while True:
-        found = re.search(rf"\bPOINT_FN\s+void\s+{name}\s*\(", text)
-        begin = text.find("{", found.end()) if found else -1
-        if not found or begin < 0:
-            return text
-
-        depth = 0
-        for brace in BRACE.finditer(text, begin):
-            depth += 1 if brace[0] == "{" else -1
-            if depth == 0:
-                text = text[: found.start()] + text[brace.end() :]
-                break
-        else:
-            return text
+    has_words = any(piece.kind == "int32" for piece in k.scratch)
+    return entry.in_blocks and has_words and texts.has_atomics(k.header, k.other_bodies())
 
 
 def _bodies(kernels) -> tuple:

@@ -56,12 +56,23 @@ POINT_FN void tile_of(long number, const long (&extent)[RANK], const int (&tile)
 // The number type that goes with an index: a value, or a pack of them.
 template <class I> using Real = decltype(as_number(I{}));
 
+// Numbers of elements along each dimension: v.extent(0), or v.extent[0]
+template <int RANK> struct Extents {
+    long n[RANK];
+    POINT_FN long operator()(int d) const { return n[d]; }
+    POINT_FN long operator[](int d) const { return n[d]; }
+    POINT_FN long &operator[](int d) { return n[d]; }
+    POINT_FN const long *begin() const { return n; }
+    POINT_FN const long *end() const { return n + RANK; }
+};
+
 // An array at an address of somebody else's. v(i, j) is its element: a reference, or the value where T is const. On a
 // CPU one of the indices may be a pack of them.
 template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
     typedef T Element;
     T *data;
-    long extent[RANK], stride[RANK];
+    Extents<RANK> extent;
+    long stride[RANK];
     POINT_FN View() {}
     POINT_FN View(T *data, const long (&n)[RANK]) : data(data) {
         long step = 1;
@@ -95,6 +106,7 @@ template <class V> struct Scatter {
     void *copies; // a CPU's threads may have a copy each, see scatter_packs.h; a device's blocks: scatter_threads.h
     const int *lanes = nullptr; // at work in a CPU's thread
     template <class... I> POINT_FN auto operator()(const I &...i) const { return scatter_of(*this, view(i...)); }
+    POINT_FN long extent(int d) const { return view.extent[d]; }
     POINT_FN Scatter of_thread() const { return copy_of_thread(*this); }
     POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }
 };
@@ -130,6 +142,7 @@ template <class T> POINT_FN StreamedElement<T &, T> streamed(T &at) { return {at
 template <class V> struct Streamed {
     V view;
     template <class... I> POINT_FN auto operator()(const I &...i) const { return streamed(view(i...)); }
+    POINT_FN long extent(int d) const { return view.extent[d]; }
 };
 
 #ifdef ON_DEVICE
@@ -200,7 +213,7 @@ template <class V, class... A> POINT_FN auto subview(const Streamed<V> &v, A... 
 }
 
 #ifndef ON_DEVICE
-#include "teams/columns_packs.h"
+#include "teams/ahead_packs.h"
 #endif
 
 // Room that the declaration names: bytes from the start of its level, of each team or each member.
@@ -225,15 +238,33 @@ template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
     }
 };
 
+// Functions of a body that take plain numbers, as Kokkos' do: f(long i, double &s), f(long i, long &s, bool last). Each
+// index then comes by itself, and s is read and written.
+template <class A, class F> POINT_FN void each_value(long i, A &to, const F &f) { f(i, to.value); }
+template <class F> struct Given {
+    const F &f;
+    template <class I, class A> POINT_FN void operator()(const I &i, A &to) const {
+        if constexpr (Takes<F, const I &, A &>::value) f(i, to);
+        else if constexpr (Takes<F, long, A &>::value) each_lane(i, [&](long k) { f(k, to); });
+        else each_value(i, to, f);
+    }
+    template <class A> POINT_FN void operator()(long i, A &to, bool last) const {
+        if constexpr (Takes<F, long, A &, bool>::value) f(i, to, last);
+        else f(i, to.value, last);
+    }
+};
+
+template <class F> POINT_FN Given<F> given(const F &f) { return {f}; }
+
 // sum = the sum of all that f(i, s) gives to s, for all i of a range: s += x. With a reducer, what it makes of them:
 // s.join(x). A function f(a, b) is a reducer, too, whose neutral element comes in as x.
 template <class Range, class F, class T> POINT_FN void reduce(const Range &range, const F &f, T &sum) {
-    over_range(range, f, sum, Sum());
+    over_range(range, given(f), sum, Sum());
 }
 
 template <class Range, class F, class T, class R>
 POINT_FN void reduce(const Range &range, const F &f, T &x, const R &reducer) {
-    over_range(range, f, x, reducer_of(reducer, x));
+    over_range(range, given(f), x, reducer_of(reducer, x));
 }
 
 // f(i, s, last) for all i of a range: f gives what i brings, s += x. It is called with last = false, perhaps, then with
@@ -242,6 +273,6 @@ template <class T = scalar, class Range, class F, class R = Sum>
 POINT_FN T scan(const Range &range, const F &f, const R &reducer = R()) {
     T x;
     reducer.neutral(x);
-    scan_range(range, f, x, reducer);
+    scan_range(range, given(f), x, reducer);
     return x;
 }

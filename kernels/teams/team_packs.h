@@ -175,7 +175,7 @@ template <int VECTOR, int CHOSEN, int ARRAYS> struct Team<1, VECTOR, CHOSEN, ARR
         for (long i = 0; i < n; ++i) share([&] { f(i); });
     }
     template <class F> POINT_FN void for_vector(long n, const F &f) const {
-        const auto at = [&](auto i) { share([&] { f(i); }); };
+        const auto at = [&](auto i) { share([&] { at_each(f, i); }); };
         if constexpr (IN_PARTS) for_lanes_in_parts(n, at);
         else for_lanes(0, n, at);
     }

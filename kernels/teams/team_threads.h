@@ -6,8 +6,8 @@
 extern __shared__ double shared_memory[];
 
 POINT_FN scalar as_number(long i) { return scalar(i); }
-POINT_FN long index_of(long i) { return i; }
 template <class F> POINT_FN void each_lane(long i, const F &f) { f(i); }
+template <class F, class... I> POINT_FN void at_each(const F &f, I... i) { f(i...); }
 template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
 template <class T> POINT_FN T element(const T *data, long at) { return __ldg(data + at); } // nothing writes it
 

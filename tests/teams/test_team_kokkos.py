@@ -245,11 +245,24 @@ def test_a_call_of_kokkos_that_has_another_name(tmp_path):
     assert "docs/howto/kokkos.md has those of Kokkos with their names here" in told
 
 
+BODIES = {name: Range("n") for name in ("counted", "plain", "calling", "single", "both")} | {"nested": League("1")}
 LANES = """
 // atomic_add(m.k(0), 1) in a comment counts for nobody
 template <class M, class I> POINT_FN void counted(const M &m, const I i) { if (m.x(0) > 0) { atomic_add(m.k(0), 1); } }
 template <class M, class I> POINT_FN void plain(const M &m, const I i) { m.x(i) = 1.0; }
 template <class M, class I> POINT_FN void calling(const M &m, const I i) { counted(m, i); }
+template <class M, class I> POINT_FN void single(const M &m, const I i) {
+    each_lane(i, [&](long k) { if (m.x(k) > 0) { atomic_add(m.k(0), 1); } });
+}
+template <class M, class I> POINT_FN void both(const M &m, const I i) {
+    each_lane(i, [&](long k) { m.x(k) = 1; });
+    atomic_add(m.k(0), 1);
+}
+template <class M, class Team> POINT_FN void nested(const M &m, const Team &team) {
+    team.for_vector(1, [&](auto i) {
+        each_lane(i, [&](long k) { team.member().for_vector(9, [&](auto j) { atomic_add(m.k(k), 1); }); });
+    });
+}
 """
 
 
@@ -259,18 +272,22 @@ template <class M, class I> POINT_FN void calling(const M &m, const I i) { count
         ("plain", "", False),
         ("counted", "", True),
         ("calling", "", True),
+        ("single", "", False),
+        ("both", "", True),
+        ("nested", "", True),
         ("plain", "template <class M> POINT_FN void raise(const M &m) { atomic_max(m.k(0), 2); }", True),
     ],
 )
 def test_lanes_are_counted_by_kernels_that_may_change_single_elements(tmp_path, body, helper, wanted):
-    """A body, what it calls, and functions of the header that are no bodies. A short loop pays for the count."""
+    """A body, what it calls, and functions of the header that are no bodies; in each_lane a single lane is at work,
+    unless packs are inside of it. A short loop pays for the count, and so does each addition."""
     header = tmp_path / "lanes.h"
     header.write_text(LANES + helper)
     with kernels.registry.temporary():
         takes = dict(arrays="x(n) k(1):int32", writes="x k")
         declared = {
-            name: kernels.team_kernel(f"lanes_{name}", Range("n"), header=header, body=name, **takes)
-            for name in ("counted", "plain", "calling")
+            name: kernels.team_kernel(f"lanes_{name}", over, header=header, body=name, **takes)
+            for name, over in BODIES.items()
         }
         assert counts_lanes(declared[body], get_backend("cpu").entry) == wanted
         assert not counts_lanes(declared[body], get_backend("cuda", arch="sm_90").entry)

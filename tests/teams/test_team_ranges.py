@@ -418,6 +418,19 @@ def test_columns_of_which_a_cpu_asks_for_the_next_lines():
         assert layouts_of(("I",), tuple(arrays_of("a test", arrays))).in_columns(0) == names, arrays
 
 
+def test_rows_of_lanes_of_which_a_cpu_asks_for_lines():
+    """Where each lane goes along a long row of its own: of the farthest index."""
+    for arrays, names in (
+        ("A(I,V) x(V)", ("A",)),
+        ("A(V,I):left", ("A",)),
+        ("A(I,64) B(I,3) C(I,2,16)", ("A", "C")),
+        ("A(I,V):left B(I)", ()),
+    ):
+        assert layouts_of(("I",), tuple(arrays_of("a test", arrays))).in_rows(0) == names, arrays
+    of_pairs = layouts_of(("I", "J"), tuple(arrays_of("a test", "A(I,J,V) B(J,I,V)")))
+    assert (of_pairs.in_rows(0), of_pairs.in_rows(1)) == (("A",), ("B",))
+
+
 def test_arrays_of_which_a_cpu_asks_for_the_next_rows():
     """Those that lie across each other, and have the indices of the tiles alone."""
     for arrays, names in (

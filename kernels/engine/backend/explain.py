@@ -15,6 +15,7 @@ _CRASH = re.compile(r"signal terminated program|internal compiler error: Segment
 # Pattern in the compiler's message: likely cause. The first that fits counts.
 _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
+    r"Kokkos": "a name of Kokkos: docs/howto/kokkos.md has it with its name here",
     r"Accumulator<": "a result takes values, best.join(x), or sum += x if it is a sum, and is neither read nor "
     "assigned",
     r"redeclared|redefinition|redefined|conflicting declaration": "a name that the layer's headers have, too: take "
@@ -36,7 +37,8 @@ _CAUSES = {
     "number type R: docs/howto/kernel_language.md lists those that do, such as pow, min, max, fabs",
     r"no match for .operator|no operator|invalid operands": "an operator that the number type does not have: it has "
     "+ - * / < > <= >= and && || ! between conditions",
-    r"convert|conversion|invalid cast": "a value of the number type R where a plain number is wanted: declare it as R",
+    r"convert|conversion|invalid cast": "a value of the number type R where a plain number is wanted: declare it as R, "
+    "in a team kernel as Real<I>",
     r"not declared|undefined|undeclared": "a name that is not known here: a misspelt function, variable or constant",
     r"expected": "a slip in C++ on this line or at the end of the one before, such as a missing `;`",
 }
@@ -66,9 +68,9 @@ def cause(source: Source, text: str) -> str:
         return f"{piece}: {error[1].strip()}.{_likely(error[1])}\n"
 
     # The error is in the call of a body, outside the header: the arguments do not match the declaration.
-    called = [body for body in source.bodies if re.search(rf"\b{body[0]}\b", error[1])]
+    called = _called(source, error[1]) or _called(source, _shown_call(text[error.start() :]))
     if called and not in_header:
-        name, _, arguments = called[0]
+        name, _, arguments = called
         return (
             f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
             "the constants `const M &m`; inputs are const.\n"
@@ -83,6 +85,17 @@ def cause(source: Source, text: str) -> str:
 
     kernel = _named_by_compiler(source, text) or _above(source, headers[path], line)
     return f"kernel '{kernel}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1])}\n"
+
+
+def _called(source: Source, text: str) -> tuple | None:
+    """The first body that a text names."""
+    return next((body for body in source.bodies if re.search(rf"\b{body[0]}\b", text)), None)
+
+
+def _shown_call(text: str) -> str:
+    """The call `NAME(m, ...)` that a compiler shows of the source, where it is no call: CALLS(NAME(m, ...))."""
+    found = re.search(r"(?s)no match for call to.*?CALLS\((\w+)\(", text)
+    return found[1] if found else ""
 
 
 def _named_by_compiler(source: Source, text: str) -> str:

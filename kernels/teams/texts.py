@@ -1,0 +1,91 @@
+"""What the text of a body's header says ahead of a compiler: where atomics are."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import re
+
+from ..engine.backend import cache
+
+OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
+ATOMIC = re.compile(r"\batomic(_\w+)?\s*\(")
+SINGLE = re.compile(r"\beach_lane\s*\(")
+PACKS = re.compile(r"vector|reduce|scan")  # loops over packs
+BRACKET = re.compile(r"[(){}]")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def has_functions_out_of_line(header: pathlib.Path) -> bool:
+    """Whether a header, or one that it includes, has functions out of line."""
+    return bool(OUT_OF_LINE.search(_text(header)))
+
+
+def has_atomics(header: pathlib.Path, others: frozenset[str]) -> bool:
+    """Whether the bodies of a header but `others` may change an element by an atomic."""
+    return bool(ATOMIC.search(reached(_text(header), others)))
+
+
+def changes_in_packs(header: pathlib.Path, others: frozenset[str]) -> bool:
+    """Whether the bodies of a header but `others` may change an element by an atomic while a pack is at work. In
+    each_lane a single lane is."""
+    return bool(ATOMIC.search(beside_single_lanes(reached(_text(header), others))))
+
+
+def _text(header: pathlib.Path) -> str:
+    """Of a header and of those that it includes."""
+    files = [header, *cache.included(header.read_text(errors="replace"), [header.parent])]
+    return "".join([file.read_text(errors="replace") for file in files])
+
+
+def beside_single_lanes(text: str) -> str:
+    """The text without what stands in each_lane(...), unless a loop over packs stands there, too."""
+    kept, at = [], 0
+    while found := SINGLE.search(text, at):
+        end = _closed(text, found.end() - 1)
+        inside = text[found.end() : end]
+        kept.append(text[at : found.end()])
+        if PACKS.search(inside):
+            kept.append(inside)
+        at = max(end, found.end())
+    return "".join([*kept, text[at:]])
+
+
+@functools.lru_cache(maxsize=256)
+def reached(text: str, others: frozenset[str]) -> str:
+    """The text of headers without comments and without the bodies of other kernels that the rest does not name."""
+    text = COMMENT.sub("", text)
+    kept: set[str] = set()
+
+    while True:
+        rest = text
+        for name in others - kept:
+            rest = _without(rest, name)
+        called = {name for name in others - kept if re.search(rf"\b{name}\b", rest)}
+        if not called:
+            return rest
+        kept |= called
+
+
+def _without(text: str, name: str) -> str:
+    """The text without the definitions of a function; all of it where their ends are not found."""
+    while True:
+        found = re.search(rf"\bPOINT_FN\s+void\s+{name}\s*\(", text)
+        begin = text.find("{", found.end()) if found else -1
+        if not found or begin < 0:
+            return text
+
+        end = _closed(text, begin)
+        if end == begin:
+            return text
+        text = text[: found.start()] + text[end:]
+
+
+def _closed(text: str, begin: int) -> int:
+    """Behind the bracket that closes the one at `begin`; `begin` if there is none."""
+    depth = 0
+    for bracket in BRACKET.finditer(text, begin):
+        depth += 1 if bracket[0] in "({" else -1
+        if depth == 0:
+            return bracket.end()
+    return begin
