@@ -351,7 +351,7 @@ def test_a_misspelt_key_is_refused(place, key, meant, tmp_path):
         node = node[step]
 
     read(tmp_path, data)
-    node["sampled by"] = "an author"
+    node["sampled by"], node["notes"] = "an author", "by hand"
     read(tmp_path, data)
     node[key] = node.get(meant, 1.0)
     with pytest.raises(MixtureError, match=f"unknown key '{key}', did you mean '{meant}'"):

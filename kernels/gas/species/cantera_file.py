@@ -21,6 +21,7 @@ from .gas_constant import GAS_CONSTANT
 from .units import Units, short as _short
 
 ALIKE = 0.8  # likeness of two keys, by difflib, from which one is taken for the other misspelt
+REMARKS = ("note", "source")  # keys of text that counts for nothing
 LARGEST = 2**24  # bytes of a file; mechanisms of 7000 species have 12 MB
 DEEPEST = 60  # maps within maps
 SHORT = 2**17  # characters of a text whose data are kept: of 100 species, or of as many reactions
@@ -131,8 +132,8 @@ class Node:
 
     def spelt(self, *known):
         """Refuses a key that resembles one of these: misspelt, it would be ignored in silence. Others are the
-        author's own."""
-        written = {_plain(key): key for key in known}
+        author's own, and so is what resembles a remark."""
+        written = {_plain(key): key for key in known if key not in REMARKS}
         for key in self.data:
             for like in [] if key in known else difflib.get_close_matches(_plain(key), written, 1, ALIKE):
                 self.fail(f"unknown key {_short(key)}, did you mean {written[like]!r}?")
