@@ -21,6 +21,7 @@ from .on_host import Launch, OnHost
 
 CALL = 3e-7  # seconds
 COPIED = 1.5  # vector operations of a pack on its way through scratch
+BEYOND = 2  # times as long, at least: its other end is beyond the first cache
 AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther apart are not asked for ahead
 FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
 PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal distances
@@ -86,7 +87,7 @@ class Packs(OnHost):
             if a.place and _scattered(n * a.after, a.before, size):
                 apart += a.before * _far_line(p) / _entries_of_line(a, size)
             if a.place or self._bypasses(p, a):
-                copied += a.size * ways_of.farther(a.size * size)
+                copied += a.size * max(ways_of.farther(a.size * size), BEYOND)
         return _with_memory(work + copied * COPIED / WIDTH[p.dtype], p, apart=apart)
 
     @staticmethod
