@@ -59,9 +59,8 @@ def convert(given) -> pathlib.Path:
         path = getattr(given, flag)
         refuse(path is not None and not path.is_file(), f"--{flag} {path}: no such file.", ArgumentError)
 
-    refuse(
-        not SPECIES.search(text_of(given.convert)), f"--convert {given.convert}: has no section SPECIES; wanted CHEMKIN chemistry."
-    )
+    no_species = not SPECIES.search(text_of(given.convert))
+    refuse(no_species, f"--convert {given.convert}: has no section SPECIES; wanted CHEMKIN chemistry.")
 
     refuse(new.suffix not in (".yaml", ".yml"), f"--output {new}: wanted a name that ends in .yaml.", ArgumentError)
     refuse(new.exists(), f"{new} is there already; nothing was written. Name another file by --output.", ArgumentError)

@@ -12,6 +12,9 @@ from kernels import ArgumentError, Mixture
 from kernels.gas.species import GAS_CONSTANT
 
 
+EPS = np.finfo(float).eps
+
+
 @pytest.mark.parametrize("ns, n", ((1, 10000), (2, 10000), (10, 2000), (10, 10000), (1, 0), (2, 0), (10, 0), (53, 0)))
 @pytest.mark.quick(n=2000)
 @pytest.mark.quick(ns=[1, 10], n=[0, 2000])
@@ -37,6 +40,21 @@ def test_diffusion_of_53_species(block):
     s = {k: states(53, 500, block)[k] for k in "TpY"}
     q = evaluate(species_set(53), **s, fit=fit(53), table_error=TABLE_ERROR)
     compare(names, mixture(53).properties(names, **s), q, f"NS=53 block {block}")
+
+
+@pytest.mark.parametrize("takahashi", ["off", "table"])
+@pytest.mark.quick(takahashi="off")
+def test_averages_of_more_species_than_are_written_out(takahashi):
+    """The package's 80 species: D_k = (1 - Y_k)/sum_j X_j/D_kj, its panels of pairs in a loop, from the matrix D_ij of
+    another kernel. 128 eps: a sum of 79 terms, and the divisions; with the table, values of D_ij to its error."""
+    mix = Mixture.from_names(Mixture.known_names(), takahashi=takahashi, critical="fill", equation="pr")
+    T, X = np.array([300.0, 900.0, 2000.0]), np.random.default_rng(1).dirichlet(np.ones(mix.ns), 3).T
+    got = mix.properties("D D_ij Y", T=T, p=1e5, X=X)
+
+    shares = X / got["D_ij"].reshape(mix.ns, mix.ns, -1)
+    shares[range(mix.ns), range(mix.ns)] = 0
+    allowed = 128 * EPS if takahashi == "off" else TABLE_ERROR
+    np.testing.assert_allclose(got["D"], (1 - got["Y"]) / shares.sum(1), rtol=allowed)
 
 
 # liquids, gases and what is neither

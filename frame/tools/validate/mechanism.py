@@ -34,8 +34,9 @@ TOLERANCE = 128.0  # as of the properties of Peng-Robinson phases, see cantera.p
 OMEGAS = 8e-13
 WHY = (
     f"thermodynamics: tolerance {TOLERANCE:g} eps of the conditioned scale: the same polynomials and equation of "
-    "state, summed species by species; p is Cantera's at our density, so that neither code chooses a root; of Redlich-Kwong's "
-    f"equation {OMEGAS:g} in place of {TOLERANCE:g} eps, as Cantera has its Omega_a and Omega_b in 12 digits"
+    "state, summed species by species; p is Cantera's at our density, so that neither code chooses a root; of "
+    f"Redlich-Kwong's equation {OMEGAS:g} in place of {TOLERANCE:g} eps, as Cantera has its Omega_a and Omega_b in 12 "
+    "digits"
 )
 
 

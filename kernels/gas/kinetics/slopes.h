@@ -159,9 +159,8 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
             for (int i = 0; i < A + B; ++i)
                 if (!on_both_sides<A, B>(at, i)) use(i, i < A ? -1.0 : 1.0);
         };
-        const auto net = [&](const auto &add) INLINED {
-            each([&](int i, const double nu) INLINED { add(at[i], nu); });
-        };
+        const auto net = [&](const auto &add)
+                             INLINED { each([&](int i, const double nu) INLINED { add(at[i], nu); }); };
         R scale = factor * s.I[at[0]];
         R before = s.D[at[0]];
         R of_L = parts.L_T[at[A]] - parts.L_T[at[0]];

@@ -205,49 +205,67 @@ template <class M, class R, class Species> struct FlooredMoles {
     POINT_FN R operator[](int s) const { return mass(s) * m.inv_W[s]; }
 };
 
+// A panel of the pairs i > j: ROWS rows from `first` on, whose sums stay in registers.
+template <int ROWS, int SUMS, class M, class R, class Weight>
+POINT_FN void friction_panel(const M &m, const DiffusionState<R> &state, const int first,
+                             const FrictionPart<R> (&x)[M::NS], const Weight &weight, R (&sums)[SUMS][M::NS]) {
+    R row[SUMS][ROWS];
+    UNROLL
+    for (int s = 0; s < SUMS; ++s) UNROLL
+    for (int i = 0; i < ROWS; ++i) row[s][i] = R(0.0);
+
+    // Pairs with the species before the panel.
+    FOR_SPECIES (j, first) {
+        R column[SUMS];
+        UNROLL
+        for (int s = 0; s < SUMS; ++s) column[s] = sums[s][j];
+        UNROLL
+        for (int i = 0; i < ROWS; ++i) {
+            const R f = friction(m, state, first + i, j, x[first + i], x[j]);
+            UNROLL
+            for (int s = 0; s < SUMS; ++s) {
+                row[s][i] += weight(s, j) * f;
+                column[s] += weight(s, first + i) * f;
+            }
+        }
+        UNROLL
+        for (int s = 0; s < SUMS; ++s) sums[s][j] = column[s];
+    }
+
+    // Pairs within the panel.
+    UNROLL
+    for (int j = 0; j < ROWS; ++j) {
+        UNROLL
+        for (int i = j + 1; i < ROWS; ++i) {
+            const R f = friction(m, state, first + i, first + j, x[first + i], x[first + j]);
+            UNROLL
+            for (int s = 0; s < SUMS; ++s) {
+                row[s][i] += weight(s, first + j) * f;
+                row[s][j] += weight(s, first + i) * f;
+            }
+        }
+    }
+    UNROLL
+    for (int s = 0; s < SUMS; ++s) UNROLL
+    for (int i = 0; i < ROWS; ++i) sums[s][first + i] = row[s][i];
+}
+
 // sums[s][k] = sum_{j != k} weight(s, j) f_kj/state.factor for SUMS weights. The pairs i > j are swept in panels of
-// M::PANEL rows. The sums of a panel stay in registers.
+// M::PANEL rows: of few species each written out, of many in a loop, which compilers take in seconds.
+constexpr int PANELS_WRITTEN = 64; // species
 template <int FIRST, int SUMS, class M, class R, class Weight>
 POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const FrictionPart<R> (&x)[M::NS],
                               const Weight &weight, R (&sums)[SUMS][M::NS]) {
-    if constexpr (FIRST < M::NS) {
-        constexpr int rows = M::NS - FIRST < M::PANEL ? M::NS - FIRST : M::PANEL;
-        R row[SUMS][rows];
-        UNROLL
-        for (int s = 0; s < SUMS; ++s) UNROLL
-        for (int i = 0; i < rows; ++i) row[s][i] = R(0.0);
-        FOR_SPECIES (j, FIRST) {
-            R column[SUMS];
-            UNROLL
-            for (int s = 0; s < SUMS; ++s) column[s] = sums[s][j];
-            UNROLL
-            for (int i = 0; i < rows; ++i) {
-                const R f = friction(m, state, FIRST + i, j, x[FIRST + i], x[j]);
-                UNROLL
-                for (int s = 0; s < SUMS; ++s) {
-                    row[s][i] += weight(s, j) * f;
-                    column[s] += weight(s, FIRST + i) * f;
-                }
-            }
-            UNROLL
-            for (int s = 0; s < SUMS; ++s) sums[s][j] = column[s];
+    if constexpr (M::NS > PANELS_WRITTEN) {
+        constexpr int REST = M::NS % M::PANEL;
+        for (int first = 0; first + M::PANEL <= M::NS; first += M::PANEL) {
+            friction_panel<M::PANEL, SUMS>(m, state, first, x, weight, sums);
         }
-        UNROLL
-        for (int j = 0; j < rows; ++j) {
-            UNROLL
-            for (int i = j + 1; i < rows; ++i) {
-                const R f = friction(m, state, FIRST + i, FIRST + j, x[FIRST + i], x[FIRST + j]);
-                UNROLL
-                for (int s = 0; s < SUMS; ++s) {
-                    row[s][i] += weight(s, FIRST + j) * f;
-                    row[s][j] += weight(s, FIRST + i) * f;
-                }
-            }
-        }
-        UNROLL
-        for (int s = 0; s < SUMS; ++s) UNROLL
-        for (int i = 0; i < rows; ++i) sums[s][FIRST + i] = row[s][i];
-        friction_panels<FIRST + rows, SUMS>(m, state, x, weight, sums);
+        if constexpr (REST > 0) { friction_panel<REST, SUMS>(m, state, M::NS - REST, x, weight, sums); }
+    } else if constexpr (FIRST < M::NS) {
+        constexpr int ROWS = M::NS - FIRST < M::PANEL ? M::NS - FIRST : M::PANEL;
+        friction_panel<ROWS, SUMS>(m, state, FIRST, x, weight, sums);
+        friction_panels<FIRST + ROWS, SUMS>(m, state, x, weight, sums);
     }
 }
 
