@@ -170,7 +170,8 @@ POINT_FN void start_with_third(const M &, const Third<M, R> &third, const MaskOf
 
 // Takes the split of the third phase beside one of both of s, for the points of `ask`, where that is lower: beside the
 // phase that is less alike; where three phases are stable beside the other, too, and the lowest of the pairs. plane:
-// that of s.
+// that of s. Where neither is lower: beside what is left of the feed, as the third phase may be one of two near a
+// critical point, of which s has none.
 template <class M, class R>
 PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
                             const Third<M, R> &third, TwoPhases<M, R> &s) {
@@ -179,10 +180,16 @@ PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plan
     auto todo = ask;
     R change = R(0.0); // of the Gibbs energy [RT a mole]
     UNROLL_BY(1)
-    for (int attempt = 0; attempt < 2 && any_of(todo); ++attempt) {
+    for (int attempt = 0; attempt < 3 && any_of(todo); ++attempt) {
+        if (attempt == 2) todo = todo && !(change < 0.0);
         const auto beside_x = attempt == 0 ? third.to_x > third.to_y : third.to_x <= third.to_y;
         TwoPhases<M, R> other;
         start_with_third(m, third, beside_x, before, other);
+        if (attempt == 2) {
+            R ln_w[M::NS];
+            FOR_SPECIES (k, M::NS) ln_w[k] = log(at_least(third.w[k], LEAST_AMOUNT));
+            start_beside(m, feed, ln_w, select(third.is_vapour, R(1.0), R(-1.0)), other.ln_K);
+        }
         auto lower = split(m, feed, todo, Effort{80, 1, 4}, lean, other) && other.beta > 0.0 && other.rest > 0.0;
         if (!any_of(lower)) continue;
 
