@@ -51,8 +51,8 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
 }
 
 // The candidates of the points of `ask`, and the points that have any. Of liquids only those whose species is the main
-// one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two liquids
-// are mainly methane there.
+// one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two
+// liquids are mainly methane there.
 template <class M, class R>
 POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
                                    Candidates<M, R> &o) {
