@@ -31,15 +31,15 @@ constexpr double DENSE = 0.5;        // and below which it is a liquid far from 
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
 constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
+constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a saturated vapour at the critical point
 constexpr double OWN_LIQUID = -0.5;  // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                      // above which it may split off as that: Wilson's K is off by some 20 %
-constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a saturated vapour at the critical point
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
+constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 // T/Tc of a species from which on a liquid of it needs others; ln of the ratio of their amount to its own there
 constexpr double NEAR_CRITICAL = 0.95, LN_OTHERS = -1.9;
 constexpr double MAINLY = 0.7; // share from which on a phase is much the same as the liquid of its main species
-constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
