@@ -18,7 +18,7 @@ from .labelled import labels_of
 from .lost import warn_of_lost
 from .model_constants import Constant, ModelConstants
 from .one_state import properties_of_one
-from .phases import saturation
+from .phases import critical_point, saturation
 from .program import Program, Wanted
 from .reactors.calls import LOST, react
 from .reactors.ignition import ignition_delay
@@ -493,8 +493,9 @@ class Mixture:
         liquids. X: amounts of moles (ns,), or (ns, ...) for each point, or by name as `properties` takes them.
 
         Returns an array of the shape of p and of X behind the species, which broadcast; NaN and a RuntimeWarning where
-        there is no boundary (above the highest pressure of two phases). With FRAME_CHECK=1 it raises StateError.
-        Labels and masks come back. For a pure species it is the boiling temperature.
+        there is no boundary: above the highest pressure of two phases, outside 20 to 6000 K or 1e-7 to 2e8 Pa. With
+        FRAME_CHECK=1 it raises StateError. Labels and masks come back. For a pure species it is the boiling
+        temperature.
 
         Raises ArgumentError for a mixture without phases = 'equilibrium'.
         """
@@ -517,14 +518,15 @@ class Mixture:
 
     def envelope(self, X: Composition | None = None, points: int = 100) -> Arrays:
         """The boundary of two phases of composition X: T [K], p_low (dew) and p_high (bubble, or upper dew) [Pa],
-        arrays of `points`. As bubble_T; ArgumentError where no two phases are found, or for less than two points."""
+        arrays of `points`. As bubble_T; p_high is NaN, with a RuntimeWarning, above 2e8 Pa. ArgumentError where no two
+        phases are found, or for less than two points."""
         return saturation.envelope(self, X, points)
 
     def critical_point(self, X: Composition | None = None) -> dict[str, float]:
         """The critical point {T [K], p [Pa], v_mol [m3/mol]} of composition X: where both phases become the same. Not
         the pseudo-critical point Tc_mix, pc_mix. Heidemann & Khalil 1980 (original not seen). As bubble_T;
         ArgumentError where none is found."""
-        return saturation.critical_point(self, X)
+        return critical_point.critical_point(self, X)
 
     def kernel(self, name: str) -> Callable[..., Arrays]:
         """A single kernel as a function of its declared arguments, such as

@@ -92,8 +92,13 @@ def test_shapes_and_what_is_none():
     by_name = "iC4:1, nC4:1, nC5:1, nC6:1"
     assert mix.bubble_T(1e6, by_name) == mix.bubble_T(1e6, dict.fromkeys(ALKANES, 2.0)) == mix.bubble_T(1e6, X)
 
-    for bad in ([1.0, 2.0], [1.0, -1.0, 0.0, 0.0], [0.0] * 4, [np.nan] * 4):
-        with pytest.raises(ArgumentError, match="wanted 4 amounts of moles, one for each of iC4, nC4"):
+    for bad, fault in (
+        ([1.0, 2.0], r"has shape \(2,\)"),
+        ([1.0, -1.0, 0.0, 0.0], "has negative amounts"),
+        ([0.0] * 4, "sums to 0"),
+        ([np.nan] * 4, "is not finite"),
+    ):
+        with pytest.raises(ArgumentError, match=f"{fault}; wanted 4 amounts of moles, one for each of iC4, nC4"):
             mix.bubble_T(1e5, bad)
     with pytest.raises(ArgumentError, match="'X': no species 'H2' in this mixture"):
         mix.dew_p(300.0, {"H2": 1.0})
@@ -156,6 +161,22 @@ def test_the_envelope_and_its_critical_point():
     # The volume is that of the equation at T and p
     rho = Mixture(species(GAS)).properties("v_mol", T=point["T"], p=point["p"] * (1 + 1e-12), X=X)["v_mol"]
     np.testing.assert_allclose(point["v_mol"], rho, rtol=1e-3)  # dv/dp is infinite there
+
+
+def test_an_envelope_that_does_not_close():
+    """Nitrogen with half helium: liquid nitrogen dissolves a little of it at any pressure, so that colder lines have no
+    upper end. One warning says so; a critical point is there all the same, between two ends of p_high."""
+    mix = Mixture.from_names("N2 HE", phases="equilibrium", equation="pr")
+    with pytest.warns(
+        RuntimeWarning, match="'p_high': NaN at .* where a gas hardly dissolves: none is seen up to 2e"
+    ) as told:
+        line = mix.envelope([0.5, 0.5], points=8)
+    assert len(told) == 1 and told[0].filename == __file__
+
+    open_ = np.isnan(line["p_high"])
+    assert np.isfinite(line["p_low"]).all() and open_[0] and not open_[-1]
+    p = line["p_high"][~open_]
+    assert (np.diff(p) < 0).all() and p[-1] < mix.critical_point([0.5, 0.5])["p"] < p[0]
 
 
 def test_a_critical_point_of_two_equal_species():

@@ -16,7 +16,7 @@ def test_all_states_are_found(capsys, monkeypatch):
     assert cli.main("validate --against phases --states 500 --backend cpu".split()) == 0
 
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip().startswith(NAMES)]
-    assert [line[2:4] for line in lines] == [["T", "p"], ["e", "rho"], ["h", "p"]]
+    assert [line[2:4] for line in lines] == [["T", "p"], ["e", "rho"], ["h", "p"], ["s", "p"]]
     for line in lines:
         states, two, lost, lost_warm, third, _ = map(int, line[4:10])
         assert states == 500 and 50 < two < 250 and lost == lost_warm == third == 0

@@ -1,4 +1,4 @@
-"""Random states in phase equilibrium: how many are not found from T and p, from e and rho, from h and p; and how many
+"""Random states in phase equilibrium: how many are not found from T and p, e and rho, h and p, s and p; and how many
 splits a third phase would lower further. Two stable phases have the least Gibbs energy of all, whatever their start.
 
 Without a mixture: the mixtures of MIXTURES, whose names are those of species that the package brings.
@@ -18,7 +18,7 @@ from .states import compositions
 
 BLOCK = 1 << 18  # states of a launch
 WARM = 273.0  # K above which every state has to be found: colder, cubic equations of water and CO2 have more phases
-SAME = 1e-6  # relative difference of T above which a state of e and rho, or h and p, is another
+SAME = 1e-6  # relative difference of T above which a state of e and rho, h and p, or s and p is another
 P_RANGE = (1e4, 3e7)  # Pa
 # Names of species, and T [K] of their states: the dome and as much around it
 MIXTURES = {
@@ -31,9 +31,10 @@ MIXTURES = {
 }
 # Ways to a state: outputs and inputs. T and p also make what the others are given.
 GIVEN = {
-    "T p": ("phases_status e rho h", "T p Y"),
+    "T p": ("phases_status e rho h s", "T p Y"),
     "e rho": ("T phases_status", "e rho Y"),
     "h p": ("T phases_status", "h p Y"),
+    "s p": ("T phases_status", "s p Y"),
 }
 
 

@@ -14,6 +14,7 @@ constexpr double LIQUEFIES = 1.1;
 // that species; with others it takes up in the first step it amounts to HOPE then. Wilson's K means nothing below
 // MEANINGLESS Tc: each species may be a liquid.
 constexpr double MAIN_OF_LIQUID = -1.2, HOPE = 0.5, MEANINGLESS = 0.3;
+constexpr double ALIKE = 0.2;  // sum of the differences of mole fractions below which phases are alike
 constexpr double LOWER = 1e-8; // distance from the common tangent plane, or less Gibbs energy, that counts [RT a mole]
 
 // The common tangent plane of two phases, at x as it is now: the last step of a split has moved it
@@ -50,8 +51,8 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
 }
 
 // The candidates of the points of `ask`, and the points that have any. Of liquids only those whose species is the main
-// one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two liquids
-// are mainly methane there.
+// one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two
+// liquids are mainly methane there.
 template <class M, class R>
 POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
                                    Candidates<M, R> &o) {
@@ -170,7 +171,8 @@ POINT_FN void start_with_third(const M &, const Third<M, R> &third, const MaskOf
 
 // Takes the split of the third phase beside one of both of s, for the points of `ask`, where that is lower: beside the
 // phase that is less alike; where three phases are stable beside the other, too, and the lowest of the pairs. plane:
-// that of s.
+// that of s. Where neither is lower, and the third phase is like one of s: beside what is left of the feed. Near a
+// critical point that phase of s lies between two that are lower.
 template <class M, class R>
 PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
                             const Third<M, R> &third, TwoPhases<M, R> &s) {
@@ -179,10 +181,16 @@ PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plan
     auto todo = ask;
     R change = R(0.0); // of the Gibbs energy [RT a mole]
     UNROLL_BY(1)
-    for (int attempt = 0; attempt < 2 && any_of(todo); ++attempt) {
+    for (int attempt = 0; attempt < 3 && any_of(todo); ++attempt) {
+        if (attempt == 2) todo = todo && !(change < 0.0) && smaller(third.to_x, third.to_y) < ALIKE;
         const auto beside_x = attempt == 0 ? third.to_x > third.to_y : third.to_x <= third.to_y;
         TwoPhases<M, R> other;
         start_with_third(m, third, beside_x, before, other);
+        if (attempt == 2) {
+            R ln_w[M::NS];
+            FOR_SPECIES (k, M::NS) ln_w[k] = log(at_least(third.w[k], LEAST_AMOUNT));
+            start_beside(m, feed, ln_w, select(third.is_vapour, R(1.0), R(-1.0)), other.ln_K);
+        }
         auto lower = split(m, feed, todo, Effort{80, 1, 4}, lean, other) && other.beta > 0.0 && other.rest > 0.0;
         if (!any_of(lower)) continue;
 

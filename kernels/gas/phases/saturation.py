@@ -1,4 +1,4 @@
-"""Where a mixture of given composition begins to boil or to condense, and its critical point: searches on the flash.
+"""Where a mixture of given composition begins to boil or to condense: searches on the flash.
 
 All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A boundary is
 found between two states of the flash by bisection, so that it is as sharp as the test of stability: some 1e-9 of T and
@@ -7,7 +7,7 @@ found between two states of the flash by bisection, so that it is as sharp as th
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
 import warnings
 
 import numpy as np
@@ -29,6 +29,7 @@ THIN_P = 1e-4  # Pa; up to which there are further states:
 THIN_SCAN = 60
 MIDDLE_P = 8.0  # of the largest pc; where it ends, and that of dense states begins
 HIGHEST_P = 2e8  # Pa
+COLDEST, HOTTEST = 20.0, 6000.0  # K, of the models
 TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
 NAMES = "phases_status beta rho"
 
@@ -43,9 +44,21 @@ def compositions(mixture, X) -> np.ndarray:
     )
     refuse(X is None and mixture.ns > 1, f"the composition X of {', '.join(mixture.names)} is missing.")
     X = real_array("X", [1.0] if X is None else fractions("X", X, mixture.names))
-    good = X.shape[:1] == (mixture.ns,) and np.isfinite(X).all() and (X >= 0).all() and (X.sum(0) > 0).all()
-    refuse(not good, f"X = {X!r}; wanted {mixture.ns} amounts of moles, one for each of {', '.join(mixture.names)}.")
+    fault = _fault(X, mixture.ns)
+    wanted = f"wanted {mixture.ns} amounts of moles, one for each of {', '.join(mixture.names)}"
+    refuse(fault, f"X = {X!r}{fault}; {wanted}.")
     return X / X.sum(0)
+
+
+def _fault(X, ns: int) -> str:
+    """What is wrong with amounts of moles; nothing where they are a composition."""
+    if X.shape[:1] != (ns,):
+        return f" has shape {X.shape}"
+    if not np.isfinite(X).all():
+        return " is not finite"
+    if (X < 0).any():
+        return " has negative amounts"
+    return "" if (X.sum(0) > 0).all() else " sums to 0"
 
 
 def composition(mixture, X) -> np.ndarray:
@@ -81,7 +94,7 @@ class Line:
 
         coldest = TEMPERATURES[0] * np.where(there, Tc, np.inf).min(0)
         hottest = TEMPERATURES[1] * np.where(there, Tc, 0.0).max(0)
-        return np.linspace(np.maximum(coldest, 20.0), np.minimum(hottest, 6000.0), SCAN)
+        return np.linspace(np.maximum(coldest, COLDEST), np.minimum(hottest, HOTTEST), SCAN)
 
     def at(self, place) -> dict:
         """NAMES at T, or p, of this shape; the points are its last axis."""
@@ -98,35 +111,67 @@ class Line:
         Liquids that are two at lower temperatures or higher pressures are one next to the place that is meant, the
         last on the way to the gas."""
         order = self.scan[::-1] if from_high else self.scan
-        points = np.arange(self.fixed.size)
-        found = self.at(order)
+        side = Side.of(self.at(order), beta)
 
-        # Where two phases are seen on the scan they are the other side; else the liquid, or the gas, is, as where it
-        # boils between two places, and two liquids are seen elsewhere
-        seen = (found["phases_status"] == 1).any(0) & ~_boils_between(found).any(0)
+        pair, ends = side.last_pair(order)
+        pair = self._bisected(side, pair)
+        there = ends & self._is_boundary(pair)
+        return np.where(there, np.sqrt(pair.mine * pair.other), np.nan).reshape(self.shape)
 
-        def is_mine(state):
-            return (state["phases_status"] == 0) & (seen | (state["beta"] == beta))
+    def _bisected(self, side: Side, pair: Pair) -> Pair:
+        """The pair as near to each other as double precision has it."""
+        for _ in range(BISECTIONS):
+            middle = np.sqrt(pair.mine * pair.other)
+            here = side.has(self.at(middle))
+            pair = Pair(np.where(here, middle, pair.mine), np.where(here, pair.other, middle))
+        return pair
 
-        # A state of this kind, and another behind it
-        same = is_mine(found)
+    def _is_boundary(self, pair: Pair) -> np.ndarray:
+        """Whether there are two phases behind the side's last state, or the density jumps."""
+        before, behind = self.at(pair.mine), self.at(pair.other)
+        ratio = np.abs(np.log(before["rho"] / behind["rho"]))
+        return (behind["phases_status"] == 1) | (ratio > JUMP)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """Two neighbouring places of each point, T [K] or p [Pa] (points,): on the side that is followed, and beyond."""
+
+    mine: np.ndarray
+    other: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """The states of one phase that a boundary ends: the liquid, or the gas."""
+
+    beta: float  # 0 liquid, 1 vapour
+    any_phase: np.ndarray  # points whose other side are two phases: there each single phase is of this side
+    found: dict[str, np.ndarray]  # NAMES (some, points) on the scan, from the side's own end
+
+    @classmethod
+    def of(cls, found, beta: float) -> Side:
+        """Where two phases are seen on the scan they are the other side. Else a gas is the other side of a liquid: it
+        boils between two places of the scan, and two liquids are seen elsewhere."""
+        two = (found["phases_status"] == 1).any(0)
+        return cls(beta, two & ~_boils_between(found).any(0), found)
+
+    def has(self, state) -> np.ndarray:
+        """Whether states are of this side."""
+        return (state["phases_status"] == 0) & (self.any_phase | (state["beta"] == self.beta))
+
+    def last_pair(self, order) -> tuple[Pair, np.ndarray]:
+        """The last state of this side on the way to a gas, or the first of a gas, with its neighbour; whether there is
+        one. order: the places (some, points)."""
+        same = self.has(self.found)
         ends = same[:-1] & ~same[1:]
-        if beta == 0.0:
+        if self.beta == 0.0:
             inside, number = ends.any(0), len(ends) - 1 - np.argmax(ends[::-1], axis=0)
         else:
             inside, number = same[0] & ends.any(0), np.argmax(ends, axis=0)
-        mine, other = order[number, points], order[number + 1, points]
 
-        for _ in range(BISECTIONS):
-            middle = np.sqrt(mine * other)
-            here = is_mine(self.at(middle))
-            mine, other = np.where(here, middle, mine), np.where(here, other, middle)
-
-        # Two phases, or a jump of the density
-        before, behind = self.at(mine), self.at(other)
-        ratio = np.abs(np.log(before["rho"] / behind["rho"]))
-        real = inside & ((behind["phases_status"] == 1) | (ratio > JUMP))
-        return np.where(real, np.sqrt(mine * other), np.nan).reshape(self.shape)
+        points = np.arange(number.size)
+        return Pair(order[number, points], order[number + 1, points]), inside
 
 
 def _boils_between(found) -> np.ndarray:
@@ -173,8 +218,10 @@ def dew_p(mixture, T, X):
 
 BOUNDARIES = {"bubble_T": bubble_T, "dew_T": dew_T, "bubble_p": bubble_p, "dew_p": dew_p}
 ENDS = {
-    "T": "at a pressure above the highest of two phases, or of a gas that condenses at no temperature of the scan",
-    "p": f"at a temperature above the highest of two phases, or with a boundary below {LOWEST_P:g} Pa",
+    "T": "at a pressure above the highest of two phases, or with a boundary at none of the temperatures from "
+    f"{TEMPERATURES[0]:g} of the smallest Tc, {COLDEST:g} K at least, to {TEMPERATURES[1]:g} of the largest",
+    "p": f"at a temperature above the highest of two phases or below {COLDEST:g} K, or with a boundary below "
+    f"{LOWEST_P:g} Pa or above {HIGHEST_P:g} Pa",
 }
 
 
@@ -197,11 +244,16 @@ def reported(name: str, mixture, given, X):
     there, points = np.isnan(np.ma.filled(found, 0.0)).reshape(1, -1), check.Points(found.shape)
     notes = check.without_boundary(name, ENDS[name[-1]], there, points, {of: values})
 
+    _tell(notes, 4)
+    return labels.one(name[-1], found) if labels else found
+
+
+def _tell(notes, level: int) -> None:
+    """Notes as warnings at the user's line, `level` calls above; in check mode as a StateError."""
     if notes and check.is_on():
         raise StateError(f"check: {notes[0]}")
     for note in notes:
-        warnings.warn(note, RuntimeWarning, stacklevel=3)
-    return labels.one(name[-1], found) if labels else found
+        warnings.warn(note, RuntimeWarning, stacklevel=level)
 
 
 def _without_mask(of: str, given, X):
@@ -231,104 +283,17 @@ def envelope(mixture, X, points: int = 100) -> dict:
     )
     X = composition(mixture, X)
     Tc = mixture.species.Tc[X > 0]
-    T = np.linspace(max(0.45 * Tc.min(), 20.0), 1.1 * Tc.max(), 4 * points)
+    T = np.linspace(max(0.45 * Tc.min(), COLDEST), 1.1 * Tc.max(), 4 * points)
     low = dew_p(mixture, T, X)
     T = T[np.isfinite(low)]
     refuse(T.size == 0, f"X = {X!r}: no two phases found.")
 
     # As many points as asked for, between the ends of the dew line
     T = np.linspace(T[0], T[-1], points)
-    return {"T": T, "p_low": dew_p(mixture, T, X), "p_high": bubble_p(mixture, T, X)}
+    line = {"T": T, "p_low": dew_p(mixture, T, X), "p_high": bubble_p(mixture, T, X)}
 
-
-# ---- critical point
-
-
-def _curvature(mixture, n, T, V):
-    """delta_ij + sqrt(z_i z_j) d2F/dn_i dn_j of the amounts n [mol] in V [m3] at T; z: the mole fractions of n = 1."""
-    F = mixture.kernel("equilibrium_curvature")(backend="cpu", **_state(mixture, n, T, V))["F_nn"]
-    return F.reshape(mixture.ns, mixture.ns) / n.sum()
-
-
-def _state(mixture, n, T, V) -> dict:
-    """T, rho, Y of the amounts n; V: before any translation."""
-    mass = n * mixture.species.W
-    return dict(T=T, rho=mass.sum() / (V - _shift(mixture, n)), Y=mass / mass.sum())
-
-
-def _shift(mixture, n) -> float:
-    """Volume translation of the amounts n [m3]."""
-    shift = mixture.constant("shift_mass")
-    return 0.0 if shift is None or shift.array is None else float((n * mixture.species.W * shift.array).sum())
-
-
-def _criterion(mixture, X, T, V):
-    """The two conditions of a critical point (Heidemann & Khalil 1980, original not seen): the least eigenvalue of the
-    scaled second derivatives, and the third derivative along its vector."""
-    root = np.sqrt(X)
-
-    def scaled(n):
-        return np.eye(mixture.ns) + root[:, None] * root * _curvature(mixture, n, T, V)
-
-    value, vectors = np.linalg.eigh(scaled(X))
-    u = vectors[:, 0] * np.sign(vectors[:, 0].sum() or 1.0)
-
-    # Along n = z + s sqrt(z) u: the ideal part is sum u^2/(1 + s u/sqrt(z)), the rest by differences
-    there = root > 1e-8
-    step = 1e-4 * (root[there] / np.maximum(np.abs(u[there]), 1e-300)).min()
-
-    def along(s):
-        n = X + s * root * u
-        rest = root[:, None] * root * _curvature(mixture, n, T, V)
-        ideal = (u[there] ** 2 / (1 + s * u[there] / root[there])).sum()
-        return ideal + u @ rest @ u
-
-    return np.array([value[0], (along(step) - along(-step)) / (2 * step)])
-
-
-def critical_point(mixture, X) -> dict:
-    """See Mixture.critical_point."""
-    X = composition(mixture, X)
-    if (X > 0).sum() == 1:
-        pure = mixture.properties("Tc_mix pc_mix vc_mix", X=X, backend="cpu")
-        return {"T": float(pure["Tc_mix"]), "p": float(pure["pc_mix"]), "v_mol": float(pure["vc_mix"])}
-
-    # Starts from hot to cold: of several points the one of the highest T is meant
-    b = float((X * mixture.constant("phase_b").array).sum())
-    T = float((X * mixture.species.Tc).sum())
-    for start_T, start_k in itertools.product((1.5, 1.2, 1.0, 0.8), (4.0, 2.5, 3.2)):
-        found = _newton(mixture, X, np.log([start_T * T, start_k - 1]), b)
-        if found is not None:
-            break
-    else:
-        raise ArgumentError(f"X = {X!r}: no critical point found.")
-
-    T, V = found
-    single = type(mixture)(mixture.species, **{**mixture.options, "phases": "single"})
-    p = single.properties("p", backend="cpu", **_state(mixture, X, T, V))["p"]
-    return {"T": float(T), "p": float(p), "v_mol": float(V - _shift(mixture, X))}
-
-
-def _newton(mixture, X, x, b):
-    """T, V of the criterion from x = (ln T, ln(V/b - 1)), by Newton's method with differences; None if it is lost."""
-
-    def residual(x):
-        return _criterion(mixture, X, np.exp(x[0]), b * (1 + np.exp(x[1])))
-
-    for _ in range(40):
-        f = residual(x)
-        slopes = np.empty((2, 2))
-        for k in range(2):
-            moved = x.copy()
-            moved[k] += 1e-6
-            slopes[:, k] = (residual(moved) - f) / 1e-6
-        if not np.isfinite(slopes).all() or abs(np.linalg.det(slopes)) < 1e-30:
-            return None
-        step = -np.linalg.solve(slopes, f)
-        step *= min(1.0, 0.2 / np.abs(step).max())
-        x = x + step
-        if not (0.5 * mixture.species.Tc[X > 0].min() < np.exp(x[0]) < 3 * mixture.species.Tc.max()):
-            return None
-        if np.abs(step).max() < 1e-10:
-            return np.exp(x[0]), b * (1 + np.exp(x[1]))
-    return None
+    # Gases that hardly dissolve: no upper boundary
+    open_ = np.isnan(line["p_high"]).reshape(1, -1)
+    reason = f"where a gas hardly dissolves: none is seen up to {HIGHEST_P:g} Pa"
+    _tell(check.without_boundary("p_high", reason, open_, check.Points(T.shape), {"T": T.reshape(1, -1)}), 4)
+    return line

@@ -118,6 +118,7 @@ POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const R beta_b
 // Where the matrix is not positive definite: the sqrt(x_i y_i/z_i) from which on the step is that of the amounts; how
 // much longer it becomes, up to which largest one
 constexpr double SCANTY = 1e-10, STRETCH = 10.0, LEAVES = 0.3;
+constexpr double SADDLE = 1e-2; // residual below which it is taken at once: substitution stays at a saddle
 
 // Newton's step in ln K from the residual g, in place of -g where `want` and the matrix is positive definite, or `any`:
 //   s_i^2 = z_i K_i/(rest + beta K_i)^2,  C = rest Phi^v + beta Phi^l,
@@ -125,7 +126,7 @@ constexpr double SCANTY = 1e-10, STRETCH = 10.0, LEAVES = 0.3;
 template <class M, class R>
 POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoPhases<M, R> &s, const R *S,
                               const Phase<M, R> &v, const Phase<M, R> &l, const R *g, const MaskOf<R> want,
-                              const bool any, R *step) {
+                              const MaskOf<R> any, R *step) {
     constexpr int NS = M::NS;
     Curvature<M, R> of_v, of_l;
     CommonCurvature<M, R> both;
@@ -143,7 +144,7 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
     scaled_curvature<false>(m, at, S, both, add_own, H);
     auto good = factorise_symmetric<NS>(H, inv_D);
     const auto newton = good && want;
-    const auto taken = any ? want : newton;
+    const auto taken = want && (good || any);
     solve_symmetric<NS>(H, inv_D, q);
 
     R a_w[NS], of_q[NS];
@@ -249,8 +250,8 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         auto newton = nowhere<R>();
         const auto want = open && !moved && size < (count < effort.bold ? 1.0 : SWINGS);
         FOR_SPECIES (k, NS) S[k] = root_z[k] * root_K[k] * inverse(R(s.rest + s.beta * K[k]));
-        if (count >= effort.plain && any_of(want))
-            newton = split_step(m, feed.at, s, S, v, l, g, want, count >= RAISED, step);
+        const auto any = count >= RAISED ? want : want && size < SADDLE;
+        if (count >= effort.plain && any_of(want)) newton = split_step(m, feed.at, s, S, v, l, g, want, any, step);
         R most = R(0.0);
         FOR_SPECIES (k, NS) {
             most = larger(select(feed.z[k] > ABSENT, R(fabs(step[k])), R(0.0)), most);

@@ -31,15 +31,15 @@ constexpr double DENSE = 0.5;        // and below which it is a liquid far from 
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
 constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
-constexpr double OWN_LIQUID = -0.5; // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
-                                    // above which it may split off as that: Wilson's K is off by some 20 %
 constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a saturated vapour at the critical point
+constexpr double OWN_LIQUID = -0.5;  // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
+                                     // above which it may split off as that: Wilson's K is off by some 20 %
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
+constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 // T/Tc of a species from which on a liquid of it needs others; ln of the ratio of their amount to its own there
 constexpr double NEAR_CRITICAL = 0.95, LN_OTHERS = -1.9;
 constexpr double MAINLY = 0.7; // share from which on a phase is much the same as the liquid of its main species
-constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
@@ -272,16 +272,17 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
 enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
 
 // ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, the fugacity
-// coefficient of that vapour, and the liquid's own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol; below
-// 0.5 Tc those of all equations fall behind Wilson's, by a factor of 30 for water at 0.25 Tc.
-// d: ln of the fugacity over p
+// coefficient of that vapour, and the liquid's own volume. The vapour pressure of a cold polar species is lower than
+// Wilson's, by half at 0.5 Tc of methanol; below 0.5 Tc those of all equations fall behind Wilson's, by a factor of 30
+// for water at 0.25 Tc. d: ln of the fugacity over p
 template <class M, class R>
 POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const R ln_K, const int k) {
     const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;
     const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
     const R frozen = larger(R(cold - 1.0), R(0.0));
     const R saturated = OF_SATURATED * exp(m.phase_wilson[k] - m.phase_wilson[k] * (m.phase_Tc[k] / feed.at.T));
-    return d - ln_K + saturated * (m.phase_Tc[k] / feed.at.T) - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
+    return d - ln_K + saturated * (m.phase_Tc[k] / feed.at.T) - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold +
+           (FROZEN + FROZEN_OMEGA * omega) * frozen;
 }
 
 // ln of the amount of species i in a trial that is rich in species k, of which there is 1. Next to the critical
