@@ -89,8 +89,7 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto min(const A &a, cons
 
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto abs(const A &a) { return max(a, 0 - a); }
 
-template <class A, class B, WITH_WHOLE(A, B)>
-POINT_FN auto select(vmask condition, const A &yes, const B &no) {
+template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {
     const auto a = whole_of(yes);
     const auto b = whole_of(no);
     typename WholePair<A, B>::Both c;

@@ -223,8 +223,7 @@ template <bool ANY, class A, class B, class F> POINT_FN auto each_of(const A &a,
     typename WholePair<A, B>::Both c;
     count_lanes(c, count);
     for (int l = 0; l < VECTOR_LANES; ++l)
-        c.lane[l] =
-            WholePair<A, B>::IS_FULL || ANY || l < count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
+        c.lane[l] = WholePair<A, B>::IS_FULL || ANY || l < count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
     return c;
 }
 
