@@ -102,8 +102,8 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask conditi
 // Two whole numbers, the same for all lanes
 template <class A, class B,
           typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value, int>::type = 0>
-POINT_FN Chosen<long> select(vmask condition, A yes, B no) {
-    Chosen<long> c;
+POINT_FN ChosenWhole<long> select(vmask condition, A yes, B no) {
+    ChosenWhole<long> c;
     for (int l = 0; l < VECTOR_LANES; ++l) c.lane[l] = lane_of(condition, l) ? long(yes) : long(no);
     return c;
 }
