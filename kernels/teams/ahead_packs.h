@@ -1,6 +1,6 @@
-// An array with which a body goes from line to line of memory that lie apart, on a CPU: down columns, where each line is
-// in another page than the last one, or along rows, one for each lane. A core then does not read ahead, or along too many
-// rows. Each access asks for a line of the pack after the next one.
+// An array with which a body goes from line to line of memory that lie apart, on a CPU: down columns, where each line
+// is in another page than the last one, or along rows, one for each lane. A core then does not read ahead, or along too
+// many rows. Each access asks for a line of the pack after the next one.
 #pragma once
 
 template <class T, int RANK, Layout LAYOUT> struct ViewAhead : View<T, RANK, LAYOUT> {

@@ -33,10 +33,17 @@ ATOMIC_INSTRUCTION(or)
 ATOMIC_INSTRUCTION(xor)
 #undef ATOMIC_INSTRUCTION
 
-// Where nobody asks for the value before: each lane of the pack at work brings its x
+// Where nobody asks for the value before: each lane of the pack at work brings its x. Those that can be joined come
+// together, as on a device.
 template <class OPERATION, class T, class X>
-__attribute__((noinline, cold)) void atomic_bring_all(OPERATION operation, T &at, const X &x) {
-    for (int l = 0; l < count_at_work(); ++l) atomic_by(operation, at, Made<T>::of(lane_of(x, l)));
+__attribute__((noinline)) void atomic_bring_all(OPERATION operation, T &at, const X &x) {
+    const int count = count_at_work();
+    if constexpr (OPERATION::CAN_JOIN) {
+        T all = Made<T>::of(lane_of(x, 0));
+        for (int l = 1; l < count; ++l) all = OPERATION::join(all, Made<T>::of(lane_of(x, l)));
+        atomic_by(operation, at, all);
+    } else
+        for (int l = 0; l < count; ++l) atomic_by(operation, at, Made<T>::of(lane_of(x, l)));
 }
 
 template <class OPERATION, class T, class X> POINT_FN void atomic_bring(OPERATION operation, T &at, const X &x) {

@@ -89,8 +89,7 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto min(const A &a, cons
 
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto abs(const A &a) { return max(a, 0 - a); }
 
-template <class A, class B, WITH_WHOLE(A, B)>
-POINT_FN auto select(vmask condition, const A &yes, const B &no) {
+template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {
     const auto a = whole_of(yes);
     const auto b = whole_of(no);
     typename WholePair<A, B>::Both c;
@@ -103,8 +102,8 @@ POINT_FN auto select(vmask condition, const A &yes, const B &no) {
 // Two whole numbers, the same for all lanes
 template <class A, class B,
           typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value, int>::type = 0>
-POINT_FN Chosen<long> select(vmask condition, A yes, B no) {
-    Chosen<long> c;
+POINT_FN ChosenWhole<long> select(vmask condition, A yes, B no) {
+    ChosenWhole<long> c;
     for (int l = 0; l < VECTOR_LANES; ++l) c.lane[l] = lane_of(condition, l) ? long(yes) : long(no);
     return c;
 }

@@ -141,7 +141,7 @@ class RangeItems(Items):
     loop = "for_range<{threads}, {results}, {copies}>"
     call = (
         "[m](const auto i, auto &results) INLINED {{ (void)results, at_each([&](const auto k) INLINED "
-        "CALLS({body}({m}, k{arguments_of_results})), i); }}"
+        "BODY_CALL({body}({m}, k{arguments_of_results})), i); }}"
     )
     arguments = ("a.begin[0]",)
 
@@ -168,7 +168,7 @@ class ScanItems(Items):
     loop = "for_scan<{threads}, {each}, {results}>"
     call = (
         "[m](const auto i, auto &result, bool last) INLINED {{ at_each([&](const auto k) INLINED "
-        "CALLS({body}({m}, k, result, last)), i); }}"
+        "BODY_CALL({body}({m}, k, result, last)), i); }}"
     )
     arguments = ("a.begin[0]",)
 
@@ -227,7 +227,7 @@ class TileItems(Items):
     loop = "for_tiles<{results}, {outer}, {inner}, {shape}>"
     call = (
         "[m](auto &results, const auto... i) INLINED {{ (void)results, at_each([&](const auto... k) INLINED "
-        "CALLS({body}({m}, k...{arguments_of_results})), i...); }}"
+        "BODY_CALL({body}({m}, k...{arguments_of_results})), i...); }}"
     )
     arguments: typing.ClassVar[tuple[str, ...]] = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 

@@ -58,7 +58,7 @@ POINT_FN long at_lane(long i, long) { return i; }
 // f(i, j, ...), or f of single indices where it takes no packs
 template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f);
 template <class F, class... I> POINT_FN void at_each(const F &f, const I &...i) {
-    if constexpr ((SAME<I, long> && ...) || Takes<F, const I &...>::value) f(i...);
+    if constexpr ((SAME<I, long> && ...) || CanCall<F, const I &...>::value) f(i...);
     else each_lane(pack_among(i...), [&](long k) { f(at_lane(i, k)...); });
 }
 
@@ -139,17 +139,17 @@ template <class T, bool FULL> struct Whole : Packed<T> {
 };
 
 // Whole numbers that a condition has chosen: nobody knows how many lanes take part. So they are no indices.
-template <class T> struct Chosen : Packed<T> {};
+template <class T> struct ChosenWhole : Packed<T> {};
 
 template <class T, bool FULL> POINT_FN vec as_number(const Whole<T, FULL> &x) { return x; }
-template <class T> POINT_FN vec as_number(const Chosen<T> &x) { return x; }
+template <class T> POINT_FN vec as_number(const ChosenWhole<T> &x) { return x; }
 // What lane l has of something that may be a pack.
 template <class X> POINT_FN X lane_of(const X &x, int) { return x; }
 POINT_FN scalar lane_of(const vec &x, int l) { return x.v[l]; }
 template <class T> POINT_FN T lane_of(const Packed<T> &x, int l) { return x.lane[l]; }
 template <bool FULL> POINT_FN long lane_of(const Lanes<FULL> &x, int l) { return x.first + l * x.step; }
 template <class T, bool FULL> POINT_FN T lane_of(const Whole<T, FULL> &x, int l) { return x.lane[l]; }
-template <class T> POINT_FN T lane_of(const Chosen<T> &x, int l) { return x.lane[l]; }
+template <class T> POINT_FN T lane_of(const ChosenWhole<T> &x, int l) { return x.lane[l]; }
 template <class T, class I> struct Elements;
 template <class T, class I> POINT_FN T lane_of(const Elements<T, I> &x, int l) { return lane_of(x.value, l); }
 template <class R, class T> struct PackAccumulator;
@@ -172,7 +172,7 @@ template <class X> struct WholePack {
     static constexpr bool IS_COUNTED = false; // how many lanes take part
 };
 
-template <class T> struct WholePack<Chosen<T>> : WholePack<T> {
+template <class T> struct WholePack<ChosenWhole<T>> : WholePack<T> {
     static constexpr bool value = true;
 };
 
@@ -205,7 +205,7 @@ template <class A, class B> struct WholePair {
     static constexpr bool OF_INDICES = !(a && !WholePack<A>::IS_INDEX) && !(b && !WholePack<B>::IS_INDEX);
     static constexpr bool IS_FULL = WholePack<A>::IS_FULL && WholePack<B>::IS_FULL;
     static constexpr bool IS_COUNTED = WholePack<A>::IS_COUNTED || WholePack<B>::IS_COUNTED;
-    typedef typename std::conditional<IS_COUNTED, Whole<long, IS_FULL>, Chosen<long>>::type Both;
+    typedef typename std::conditional<IS_COUNTED, Whole<long, IS_FULL>, ChosenWhole<long>>::type Both;
 };
 
 template <class X> POINT_FN const X &whole_of(const X &x) { return x; }
@@ -215,7 +215,7 @@ template <bool FULL> POINT_FN int lanes_of(const Lanes<FULL> &x) { return x.coun
 template <class T, bool FULL> POINT_FN int lanes_of(const Whole<T, FULL> &x) { return x.count; }
 
 template <class T, bool FULL> POINT_FN void count_lanes(Whole<T, FULL> &x, int count) { x.count = count; }
-template <class T> POINT_FN void count_lanes(Chosen<T> &, int) {}
+template <class T> POINT_FN void count_lanes(ChosenWhole<T> &, int) {}
 
 // f(a, b) of each lane; beyond the last one f is asked only if it has a value of any two numbers
 template <bool ANY, class A, class B, class F> POINT_FN auto each_of(const A &a, const B &b, const F &f) {
@@ -223,8 +223,7 @@ template <bool ANY, class A, class B, class F> POINT_FN auto each_of(const A &a,
     typename WholePair<A, B>::Both c;
     count_lanes(c, count);
     for (int l = 0; l < VECTOR_LANES; ++l)
-        c.lane[l] =
-            WholePair<A, B>::IS_FULL || ANY || l < count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
+        c.lane[l] = WholePair<A, B>::IS_FULL || ANY || l < count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
     return c;
 }
 
@@ -284,7 +283,7 @@ template <class X = vec> POINT_FN Lanes<true> index_of(const vec &) {
     return {};
 }
 
-template <class X> POINT_FN Lanes<true> index_of(const Chosen<X> &) {
+template <class X> POINT_FN Lanes<true> index_of(const ChosenWhole<X> &) {
     static_assert(!sizeof(X), "an index differs by a condition: each_lane(i, f) has single indices for it");
     return {};
 }

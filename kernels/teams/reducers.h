@@ -28,23 +28,23 @@ template <class A, class B> constexpr bool SAME = false;
 template <class A> constexpr bool SAME<A, A> = true;
 
 // Whether f(a, ...) is a call. Errors in a function with `auto` among its arguments are told as ever.
-template <class X> X &&some();
-template <class CALLED, class F, class... A> struct IsCall {
+template <class X> X &&unevaluated();
+template <class CALLED, class F, class... A> struct CallOf {
     static constexpr bool value = false;
 };
 
-template <class F, class... A> struct IsCall<decltype(void(some<const F &>()(some<A>()...))), F, A...> {
+template <class F, class... A> struct CallOf<decltype(void(unevaluated<const F &>()(unevaluated<A>()...))), F, A...> {
     static constexpr bool value = true;
 };
 
-template <class F, class... A> using Takes = IsCall<void, F, A...>;
+template <class F, class... A> using CanCall = CallOf<void, F, A...>;
 
 // Of a lambda that is a call. A CPU asks whether it can be called: with packs of indices, with single ones.
 #ifdef ON_DEVICE
-#define CALLS(...) \
+#define BODY_CALL(...) \
     { __VA_ARGS__; }
 #else
-#define CALLS(...) \
+#define BODY_CALL(...) \
     ->decltype((void)__VA_ARGS__) { __VA_ARGS__; }
 #endif
 

@@ -241,30 +241,30 @@ template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
 // Functions of a body that take plain numbers, as Kokkos' do: f(long i, double &s), f(long i, long &s, bool last). Each
 // index then comes by itself, and s is read and written.
 template <class A, class F> POINT_FN void each_value(long i, A &to, const F &f) { f(i, to.value); }
-template <class F> struct Given {
+template <class F> struct PlainFunction {
     const F &f;
     template <class I, class A> POINT_FN void operator()(const I &i, A &to) const {
-        if constexpr (Takes<F, const I &, A &>::value) f(i, to);
-        else if constexpr (Takes<F, long, A &>::value) each_lane(i, [&](long k) { f(k, to); });
+        if constexpr (CanCall<F, const I &, A &>::value) f(i, to);
+        else if constexpr (CanCall<F, long, A &>::value) each_lane(i, [&](long k) { f(k, to); });
         else each_value(i, to, f);
     }
     template <class A> POINT_FN void operator()(long i, A &to, bool last) const {
-        if constexpr (Takes<F, long, A &, bool>::value) f(i, to, last);
+        if constexpr (CanCall<F, long, A &, bool>::value) f(i, to, last);
         else f(i, to.value, last);
     }
 };
 
-template <class F> POINT_FN Given<F> given(const F &f) { return {f}; }
+template <class F> POINT_FN PlainFunction<F> plain_function(const F &f) { return {f}; }
 
 // sum = the sum of all that f(i, s) gives to s, for all i of a range: s += x. With a reducer, what it makes of them:
 // s.join(x). A function f(a, b) is a reducer, too, whose neutral element comes in as x.
 template <class Range, class F, class T> POINT_FN void reduce(const Range &range, const F &f, T &sum) {
-    over_range(range, given(f), sum, Sum());
+    over_range(range, plain_function(f), sum, Sum());
 }
 
 template <class Range, class F, class T, class R>
 POINT_FN void reduce(const Range &range, const F &f, T &x, const R &reducer) {
-    over_range(range, given(f), x, reducer_of(reducer, x));
+    over_range(range, plain_function(f), x, reducer_of(reducer, x));
 }
 
 // f(i, s, last) for all i of a range: f gives what i brings, s += x. It is called with last = false, perhaps, then with
@@ -273,6 +273,6 @@ template <class T = scalar, class Range, class F, class R = Sum>
 POINT_FN T scan(const Range &range, const F &f, const R &reducer = R()) {
     T x;
     reducer.neutral(x);
-    scan_range(range, given(f), x, reducer);
+    scan_range(range, plain_function(f), x, reducer);
     return x;
 }

@@ -144,7 +144,7 @@ class Conditions:
         """A row of a kernel beside a rival, and on a CPU beside plain loops for its bytes, all timed in turns."""
         clock = self.clock.hot if self.clock else host_clock(self.backend)
         loops = self.loops(moved)
-        works = {"ours": (ours, (clock,)), "rival": (theirs, (clock,))}
+        works: dict[str, tuple] = {"ours": (ours, (clock,)), "rival": (theirs, (clock,))}
         if loops:
             works["loops"] = (loops.work, (clock,))
 

@@ -93,8 +93,8 @@ def _called(source: Source, text: str) -> tuple | None:
 
 
 def _shown_call(text: str) -> str:
-    """The call `NAME(m, ...)` that a compiler shows of the source, where it is no call: CALLS(NAME(m, ...))."""
-    found = re.search(r"(?s)no match for call to.*?CALLS\((\w+)\(", text)
+    """The call `NAME(m, ...)` that a compiler shows of the source, where it is no call: BODY_CALL(NAME(m, ...))."""
+    found = re.search(r"(?s)no match for call to.*?BODY_CALL\((\w+)\(", text)
     return found[1] if found else ""
 
 
