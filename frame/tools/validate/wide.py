@@ -136,7 +136,7 @@ def _row(name: str, options: dict) -> Row:
     )
     if allowed > TOLERANCE:
         why += (
-            "; integrals of the map are a recursion, in which a rounding grows by up to 3 in each of 4 or 5 steps, and a "
-            "rate has five times as many roundings"
+            "; integrals of the map are a recursion, in which a rounding grows by up to 3 in each of 4 or 5 steps, and "
+            "a rate has five times as many roundings"
         )
     return Row("wide", name, allowed, "eps of scale", why)
