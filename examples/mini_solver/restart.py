@@ -79,21 +79,28 @@ def _rename(folder):
 
 
 def read_restart(flow, path):
-    """Set `flow` to the state of a restart file; each rank reads its own block.
+    """Set `flow` to the state of a restart file that `refuse_restart` has let pass; each rank reads its own block.
+    Raises CaseError for a damaged file; the flow then stays as it is."""
+    flow.set_state(*_opened(path, lambda file: _read(file, flow, path)))
 
-    Raises CaseError for a file of another case, and for a damaged one; the flow then stays as it is.
-    """
-    h5py = hdf5()
+
+def refuse_restart(flow, path):
+    """CaseError for a file that is damaged, or of another case. Collective; the flow needs its mixture, and no kernels
+    yet."""
     _refuse_damaged(flow, path)
+    _opened(path, lambda file: _refuse_other(file.attrs, flow, path))
+
+
+def _opened(path, read):
+    """read(file) of a restart file. Raises CaseError."""
+    h5py = hdf5()
     try:
         with h5py.File(path, "r") as file:
-            U, Q = _read(file, flow, path)
+            return read(file)
     except CaseError:
         raise
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:  # h5py's errors for a damaged file
         raise CaseError(f"restart file '{path}' cannot be read ({' '.join(str(error).split())}).") from None
-
-    flow.set_state(U, Q)
 
 
 def _refuse_damaged(flow, path):
@@ -113,7 +120,6 @@ def _refuse_damaged(flow, path):
 def _read(file, flow, path):
     """U and Q of this rank's block. Time, steps and sums go to the flow once all of the file has been read."""
     a = file.attrs
-    _refuse_other(a, flow, path)
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.block.cells[::-1]))
 
     def part(name):

@@ -41,28 +41,37 @@ def try_folder(folder):
     (folder / "tried").unlink()
 
 
-def prepare(flow, folder, continued, overwrite):
-    """Make and try the folder for the results. Collective.
+def refuse_earlier(flow, folder, allowed):
+    """OutputError where the folder holds results of another run, unless they are `allowed`: the run continues them
+    (--restart), or gives them up (--overwrite). Collective; the flow needs its ranks only."""
+    _by_first(flow.ranks, lambda: _refuse_results(folder, allowed))
 
-    Raises OutputError where nothing can be written into it, or where it holds results of another run, unless the run
-    continues them (--restart) or gives them up (--overwrite).
-    """
+
+def prepare(flow, folder):
+    """Make and try the folder for the results. Collective. Raises OutputError where nothing can be written into it."""
+
+    def make():
+        try_folder(folder)
+        _remove_remains(folder)
+
+    _by_first(flow.ranks, make)
+
+
+def _by_first(ranks, do):
+    """Have the first rank do something; its OutputError is raised on all."""
     error_text = ""
-    if flow.ranks.rank == 0:
+    if ranks.rank == 0:
         try:
-            _refuse_results(folder, continued or overwrite)
-            try_folder(folder)
-            _remove_remains(folder)
+            do()
         except OutputError as error:
             error_text = str(error)
 
-    error_text = flow.ranks.everyone(error_text)[0]
+    error_text = ranks.everyone(error_text)[0]
     if error_text:
         raise OutputError(error_text)
 
 
 def _refuse_results(folder, allowed):
-    """OutputError for results of an earlier run, unless they are `allowed`."""
     if allowed or not folder.is_dir():
         return
 

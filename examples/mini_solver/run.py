@@ -23,8 +23,8 @@ from .flow import Flow
 from .frames import Frames, refuse_output
 from .history import History
 from .report import Report
-from .restart import RESTART, read_restart, write_restart
-from .results import draws, prepare, writes
+from .restart import RESTART, read_restart, refuse_restart, write_restart
+from .results import draws, prepare, refuse_earlier, writes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -45,13 +45,20 @@ class Run:
             if draws(case) and (comm is None or comm.rank == 0):
                 artist.begin()  # it loads what it needs while the flow is set up
 
-            self.flow = flow = Flow(case, comm, look=refuse_output)
+            def look(flow):  # before anything is compiled
+                refuse_output(flow)
+                if restart:
+                    refuse_restart(flow, restart)
+                if writes(case):
+                    refuse_earlier(flow, self.folder, bool(restart) or overwrite)
+
+            self.flow = flow = Flow(case, comm, look=look)
             flow.balance.start = flow.sums()
             if restart:
                 read_restart(flow, restart)
             if writes(case):
                 hdf5()
-                prepare(flow, self.folder, bool(restart), overwrite)
+                prepare(flow, self.folder)
 
             self._make_files(Files(flow, artist), bool(restart))
             stack.pop_all()  # from now on the artist leaves at the end of the run

@@ -13,7 +13,7 @@ from mixtures_for_tests import ROOT
 
 from examples.mini_solver import restart as restarts
 from examples.mini_solver.case import Case
-from examples.mini_solver.errors import CaseError
+from examples.mini_solver.errors import CaseError, OutputError
 from examples.mini_solver.flow import Flow
 from examples.mini_solver.pictures import Maps, Scene, look
 from examples.mini_solver.run import Run
@@ -213,3 +213,22 @@ def test_frames_that_cannot_be_are_refused_before_anything_is_compiled(tmp_path,
     monkeypatch.setattr(Flow, "_make_parts", lambda flow: pytest.fail("kernels were compiled"))
     with pytest.raises(CaseError, match=told):
         Run(Case(dict(WAVE, output=output)), folder=tmp_path, out=io.StringIO())
+
+
+def test_folders_and_restarts_are_refused_before_anything_is_compiled(tmp_path, monkeypatch):
+    assert Run(Case(WAVE), folder=tmp_path / "first", out=io.StringIO())() == 0
+    kept = restart_of(tmp_path / "first")
+
+    monkeypatch.setattr(Flow, "_make_parts", lambda flow: pytest.fail("kernels were compiled"))
+    with pytest.raises(OutputError, match="has results of an earlier run"):
+        Run(Case(WAVE), folder=tmp_path / "first", out=io.StringIO())
+
+    other = dict(WAVE, domain=dict(cells=[12, 11], upper=[1.0, 1.0]))
+    for case, file, told in (
+        (other, "restart.h5", r"another case: cells \[12, 10, 1\], the case has \[12, 11, 1\]"),
+        (WAVE, "restarts.h5", "cannot be read .No such file"),
+    ):
+        with pytest.raises(CaseError, match=told):
+            Run(Case(case), folder=tmp_path / "second", restart=tmp_path / "first" / file, out=io.StringIO())
+
+    assert same(kept, restart_of(tmp_path / "first")) and not (tmp_path / "second").exists()

@@ -15,7 +15,7 @@ from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.flow import Flow
-from examples.mini_solver.restart import read_restart
+from examples.mini_solver.restart import read_restart, refuse_restart
 from examples.mini_solver.run import Run
 
 h5py = pytest.importorskip("h5py")
@@ -204,6 +204,7 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
 
         f.balance.start = f.sums()
         try:
+            refuse_restart(f, tmp_path / "bad.h5")
             read_restart(f, tmp_path / "bad.h5")
         except CaseError as error:
             assert "bad.h5" in str(error)
