@@ -13,7 +13,6 @@ PAIRS = {
     ("H2S", "CH4"): ("pr", 0.08),
     ("H2O", "NH3"): ("pr", 0.08),
     ("C2H6", "N2"): ("pr", 0.0),
-    ("CH3OH", "CO2"): ("pr", 0.08),
     ("NC12H26", "C2H6"): ("srk", 0.0),
     ("C3H8", "CH4"): ("pr", 0.03),
 }
@@ -64,7 +63,7 @@ def states(mix, random):
 @pytest.mark.quick(names=[("CO2", "CH4"), ("H2S", "CH4")])
 def test_the_gibbs_energy_is_that_of_the_hull(names):
     """One phase or two, none has more than the hull at the feed. Of 30 pairs with three k_ij each and 8000 states no
-    state has; of these pairs up to 0.5 % had where liquids next to the critical temperature were not tried."""
+    state had; of these pairs up to 0.5 % had where liquids next to the critical temperature were not tried."""
     equation, k = PAIRS[names]
     options = dict(equation=equation, kij={"/".join(names): k})
     one, mix = (Mixture.from_names(names, phases=phases, **options) for phases in ("single", "equilibrium"))

@@ -416,18 +416,11 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     const R part = select(o.start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
-    R z_rich = R(0.0), Tc_rich = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        const auto is_turn = !is_heaviest && fabs(o.another.turn - double(k)) < 0.5;
-        z_rich = select(is_turn, feed.z[k], z_rich);
-        Tc_rich = select(is_turn, R(m.phase_Tc[k]), Tc_rich);
-    }
     FOR_SPECIES (k, M::NS) {
         const auto is_other = o.ln_K[k] > o.least;
         const auto is_another = fabs(o.another.turn - double(k)) < 0.5;
         const auto is_rich = (is_heaviest && !is_other) || (!is_heaviest && is_another);
-        const R rest = select(is_heaviest, R(m.phase_ln_rest[0]), rest_of_trial(m, feed, feed.z, k, z_rich, Tc_rich));
-        const R rich = select(is_rich, R(0.0), rest);
+        const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
         const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
         const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * o.ln_K[k]));
         trial.ln_W[k] = select(begin, select(o.start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
