@@ -11,7 +11,6 @@ from states import impossible_states
 from kernels import ArgumentError, Mixture
 from kernels.gas.species import GAS_CONSTANT
 
-
 EPS = np.finfo(float).eps
 
 
