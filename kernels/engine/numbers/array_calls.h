@@ -117,14 +117,22 @@ extern "C" double array_magnitude(const intptr_t object, const intptr_t head, co
     intptr_t count = 1;
     for (int k = 0; k < a.dimensions; ++k) count *= a.extents[k];
     switch (bytes) {
-    case 1: return magnitude_of<uint8_t>(a.data, count);
-    case 2: return magnitude_of<uint16_t>(a.data, count);
-    case 4: return magnitude_of<uint32_t>(a.data, count);
-    case 8: return magnitude_of<uint64_t>(a.data, count);
-    case -1: return magnitude_of<int8_t>(a.data, count);
-    case -2: return magnitude_of<int16_t>(a.data, count);
-    case -4: return magnitude_of<int32_t>(a.data, count);
-    case -8: return magnitude_of<int64_t>(a.data, count);
+    case 1:
+        return magnitude_of<uint8_t>(a.data, count);
+    case 2:
+        return magnitude_of<uint16_t>(a.data, count);
+    case 4:
+        return magnitude_of<uint32_t>(a.data, count);
+    case 8:
+        return magnitude_of<uint64_t>(a.data, count);
+    case -1:
+        return magnitude_of<int8_t>(a.data, count);
+    case -2:
+        return magnitude_of<int16_t>(a.data, count);
+    case -4:
+        return magnitude_of<int32_t>(a.data, count);
+    case -8:
+        return magnitude_of<int64_t>(a.data, count);
     }
     return -1;
 }
