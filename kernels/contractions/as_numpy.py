@@ -25,6 +25,7 @@ from . import repeats
 from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, share_memory
 from .call import contract
 from .einsum import ELLIPSIS, Subscripts, extents, interleaved, is_string, read, spread
+from .products import numpy_einsum
 from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
@@ -100,7 +101,7 @@ def _of_whole_numbers(text: str, *arrays) -> Any:
     """
     s, terms, products = _read(text, tuple([a.shape for a in arrays]))
     if products <= FEW_PRODUCTS and not is_timing() and _numpy_holds(terms, arrays):
-        return _numpy_alone()(text, *arrays)
+        return numpy_einsum()(text, *arrays)
     refuse_inexact(dict(zip(s.names, arrays)), terms)
     values = contract(text, *(a.astype(np.float64) for a in arrays))
     return exact_result(values, np.result_type(*arrays))
@@ -233,20 +234,13 @@ def _moves(text: str) -> _View | None:
         return None
 
     (own,) = s.operands
-    found = _View(functools.partial(_numpy_alone(), text), functools.partial(np.einsum, text))
+    found = _View(functools.partial(numpy_einsum(), text), functools.partial(np.einsum, text))
     if s.has_ellipsis or len(set(own)) < len(own):
         return found
 
     # Dimensions change places alone.
     axes = tuple(own.index(i) for i in s.out)
     return _View(found.of_numpy, lambda array: array.transpose(axes))
-
-
-def _numpy_alone() -> Callable:
-    """numpy.einsum in C, which a short call reaches sooner; einsum itself in a NumPy that keeps it elsewhere. Other
-    libraries' arrays need the latter."""
-    core = getattr(np, "_core", None) or np.core
-    return getattr(core.multiarray, "c_einsum", np.einsum)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
