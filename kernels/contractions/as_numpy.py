@@ -17,16 +17,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.backend import array_calls
 from ..engine.errors import ArgumentError, refuse
+from ..engine.timers import is_timing
 from ..engine.values import is_number
 from . import repeats
-from .arrays import as_array, backend_of, exact_result, refuse_inexact, share_memory
+from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, share_memory
 from .call import contract
 from .einsum import ELLIPSIS, Subscripts, extents, interleaved, is_string, read, spread
+from .products import numpy_einsum
 from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
 NUMBERS = "biufc"  # kinds of types
+FEW_PRODUCTS = 1 << 12  # of whole numbers, which NumPy sums in less time than it takes to make them float64
+MOST_INDICES, MOST_OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
 LETTERS = string.ascii_letters  # of NumPy's strings
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
@@ -78,26 +83,61 @@ def _by_options(operands, out, dtype, order, casting) -> Any:
 def _are_whole(operands) -> bool:
     """Whether operands are a string and its arrays, NumPy's, of whole numbers or truth values."""
     text, *arrays = operands
-    if not isinstance(text, str) or not is_string(text) or text.count(",") + 1 != len(arrays):
-        return False
-    return all(type(a) is np.ndarray and a.dtype.kind in "biu" for a in arrays)
+    for array in arrays:
+        if type(array) is not np.ndarray or array.dtype.kind not in "biu":
+            return False
+    return isinstance(text, str) and _count(text) == len(arrays)
+
+
+@functools.lru_cache(256)
+def _count(text: str) -> int:
+    """Operands of a string; -1: it is none."""
+    return text.count(",") + 1 if is_string(text) else -1
 
 
 def _of_whole_numbers(text: str, *arrays) -> Any:
-    """The result by a call of float64, which may be one as before. Raises ArgumentError for sums that float64 does not
-    hold, and for a result that NumPy's type of it does not."""
-    s, terms = _read(text, tuple(a.shape for a in arrays))
+    """The result by a call of float64, which may be one as before; of few products by NumPy, if its type holds all
+    sums. Raises ArgumentError for sums that float64 does not hold, and for a result that NumPy's type of it does not.
+    """
+    s, terms, products = _read(text, tuple([a.shape for a in arrays]))
+    if products <= FEW_PRODUCTS and not is_timing() and _numpy_holds(terms, arrays):
+        return numpy_einsum()(text, *arrays)
     refuse_inexact(dict(zip(s.names, arrays)), terms)
     values = contract(text, *(a.astype(np.float64) for a in arrays))
     return exact_result(values, np.result_type(*arrays))
 
 
 @functools.lru_cache(256)
-def _read(text: str, shapes) -> tuple[Subscripts, int]:
-    """(the string, terms of a sum) for operands of these shapes. Raises ArgumentError."""
+def _read(text: str, shapes) -> tuple[Subscripts, int, float]:
+    """(the string, terms of a sum, products of all sums) for operands of these shapes. Raises ArgumentError. Strings
+    beyond NumPy's letters and limits have no end of products."""
     s = spread(read(text), shapes)
     sizes = extents(s, shapes)
-    return s, math.prod(extent for i, extent in sizes.items() if i not in s.out)
+    terms = math.prod(extent for i, extent in sizes.items() if i not in s.out)
+
+    is_numpys = text.isascii() and len(sizes) <= MOST_INDICES and len(shapes) <= MOST_OPERANDS
+    return s, terms, math.prod(sizes.values()) if is_numpys else math.inf
+
+
+def _numpy_holds(terms: int, arrays) -> bool:
+    """Whether NumPy's type of the result holds all sums of so many terms."""
+    most = float(terms)
+    for array in arrays:
+        magnitude = array_calls.magnitude(array)
+        if magnitude < 0:
+            return False
+        most *= max(magnitude, 1.0)
+    return most <= _largest(tuple([a.dtype for a in arrays]))
+
+
+@functools.lru_cache(256)
+def _largest(dtypes) -> float:
+    """The largest number that NumPy's type of a result and float64 hold, with all smaller ones; 0: not known here.
+    Truth values have no sums."""
+    dtype = np.result_type(*dtypes)
+    if dtype.kind == "b":
+        return math.inf
+    return float(min(np.iinfo(dtype).max, EXACT)) if dtype.kind in "iu" else 0.0
 
 
 def _usual(operands, out) -> Any:
@@ -194,20 +234,13 @@ def _moves(text: str) -> _View | None:
         return None
 
     (own,) = s.operands
-    found = _View(functools.partial(_numpy_alone(), text), functools.partial(np.einsum, text))
+    found = _View(functools.partial(numpy_einsum(), text), functools.partial(np.einsum, text))
     if s.has_ellipsis or len(set(own)) < len(own):
         return found
 
     # Dimensions change places alone.
     axes = tuple(own.index(i) for i in s.out)
     return _View(found.of_numpy, lambda array: array.transpose(axes))
-
-
-def _numpy_alone() -> Callable:
-    """numpy.einsum in C, which a short call reaches sooner; einsum itself in a NumPy that keeps it elsewhere. Other
-    libraries' arrays need the latter."""
-    core = getattr(np, "_core", None) or np.core
-    return getattr(core.multiarray, "c_einsum", np.einsum)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

@@ -25,6 +25,8 @@ from .fold import AS_IT_IS, LEFT, OUT, RIGHT, Axis, Scale, Way
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}  # of the libraries' functions
 FUNCTIONS = ("gemm", "gemmStridedBatched", "gemmBatched")  # by the number of loops
+MANY, SHORT_ROWS = 128, 4  # products of short sums, at least; rows of each, at most
+SHORT, SHORT_DOT = 8, 20  # terms of a short sum at most; of vectors of complex128, whose call takes longest
 MOST = 2**31 - 1  # extents and steps of cuBLAS
 POINTERS = 1 << 22  # products of a call that has a table of addresses, at most
 ARRAYS = 3  # out and both factors
@@ -57,7 +59,7 @@ def _on_host(backend, dtype: str, way: Way, addresses, keep):
     out, left, right = (
         backend.at(address, *view, np.dtype(dtype)) for address, view in zip(addresses, _views(way, dtype))
     )
-    multiply = _function(way)
+    multiply = _function(dtype, way)
 
     def run(keep=keep):
         multiply(left, right, out)
@@ -65,9 +67,34 @@ def _on_host(backend, dtype: str, way: Way, addresses, keep):
     return run
 
 
-def _function(way: Way):
-    """NumPy's function for stacks of matrices: without a sum their numbers are multiplied one by one."""
-    return np.matmul if way.k.extent > 1 else np.multiply
+def _function(dtype: str, way: Way):
+    """NumPy's function(left, right, out) for stacks of matrices: without a sum their numbers are multiplied one by
+    one. Of many short sums einsum makes no call each, as matmul does."""
+    if way.k.extent == 1:
+        return np.multiply
+    return _short_sums if are_short_sums(dtype, way) else np.matmul
+
+
+def are_short_sums(dtype: str, way: Way) -> bool:
+    """Whether a way is many products with a vector, with sums so short that NumPy's einsum is done sooner than its
+    matmul: of numbers side by side, others take it ten times as long."""
+    if way.k.step[LEFT] != 1 or way.k.step[RIGHT] != 1:
+        return False
+    m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
+    if min(m, n) > 1 or max(m, n) > SHORT_ROWS or math.prod(axis.extent for axis in way.loops) < MANY:
+        return False
+    return k <= (SHORT_DOT if m == n and dtype == "complex128" else SHORT)
+
+
+def _short_sums(left, right, out) -> None:
+    numpy_einsum()("...ij,...jk->...ik", left, right, out=out)
+
+
+def numpy_einsum():
+    """numpy.einsum in C, which a short call reaches sooner; einsum itself in a NumPy that keeps it elsewhere. Other
+    libraries' arrays need the latter."""
+    core = getattr(np, "_core", None) or np.core
+    return getattr(core.multiarray, "c_einsum", np.einsum)
 
 
 def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -82,7 +109,7 @@ def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]
 def again(dtype: str, way: Way, lie):
     """run(out, left, right) of NumPy's product. lie: (shape, strides in bytes) of each array; None: of a part of the
     scratch."""
-    views, multiply = _views(way, dtype), _function(way)
+    views, multiply = _views(way, dtype), _function(dtype, way)
     if views == lie:
         multiply = np.dot if way.k.extent > 1 and not way.loops else multiply  # begins in half of matmul's time
         return lambda out, left, right: multiply(left, right, out)

@@ -171,6 +171,44 @@ def test_whole_numbers_are_exact_or_refused():
         contract("i,i->", np.full(3, 2**29), np.full(3, 2**30 + 2**28))
 
 
+WHOLE = [np.dtype(kind) for kind in "?bhilqBHILQ"]
+
+
+def largest(array) -> int:
+    """The largest magnitude, 1 or more."""
+    return max(1, *(abs(int(number)) for number in np.ravel(array)))
+
+
+@pytest.mark.parametrize(
+    "text, shapes", [("ij,jk->ik", ((3, 4), (4, 2))), ("i,i->", ((5,), (5,))), ("...,i", ((), (3,)))]
+)
+@pytest.mark.parametrize("one", WHOLE, ids=str)
+def test_few_whole_numbers(text, shapes, one):
+    """Integers of Python's are the oracle: sums up to the ends of a type, or refused; also of arrays with gaps."""
+    rng = np.random.default_rng(2)
+    for other, share in itertools.product(WHOLE, (0, 1)):
+        dtype = np.result_type(one, other)
+        arrays = []
+        for kind, shape in zip((one, other), shapes):
+            ends = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min >> share, np.iinfo(kind).max >> share)
+            for end in (ends, (max(ends[0], -2), min(ends[1], 3))):
+                arrays.append(rng.choice(np.array(end, kind), shape))
+
+        for a, b in itertools.product(arrays[:2], arrays[2:]):
+            wanted = np.asarray(np.einsum(text, a.astype(object), b.astype(object)))
+            for left in (a, np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a):
+                if dtype.kind == "f":
+                    continue
+                try:
+                    found = einsum(text, left, b)
+                except ArgumentError:
+                    most = 5 * largest(left) * largest(b)  # five terms at most
+                    assert most > min(np.iinfo(dtype).max, 2**53)
+                    continue
+                wanted_ = wanted.astype(bool) if dtype.kind == "b" else wanted
+                assert found.dtype == dtype and np.array_equal(found, wanted_)
+
+
 def test_half_precision_is_computed_in_single():
     x = np.arange(1, 9, dtype=np.float16)
     found = contract("i,i->", x, x)

@@ -9,7 +9,7 @@ import pytest
 
 from frame.tools.bench import tccg
 from kernels import Contraction, contract, get_backend
-from kernels.contractions import permute
+from kernels.contractions import permute, products
 from kernels.contractions.free import FreeContraction
 from kernels.contractions.organisations.library import DeviceLibrary, HostLibrary
 from kernels.engine.errors import ArgumentError
@@ -245,3 +245,24 @@ def test_products_without_a_sum_are_those_of_their_numbers(text, dtype):
     a.flat[3] = np.nan
 
     assert np.array_equal(contract(text, a, b, how="library"), product(a, b), equal_nan=True)
+
+
+@pytest.mark.parametrize("count", [products.MANY - 1, products.MANY, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("text", ["bi,bi->b", "bji,bi->bj", "bi,bji->jb"])
+def test_short_sums_of_many_products(text, dtype, count):
+    """Sums of one term to more than are short; new results, given ones, and calls that come again."""
+    rng = np.random.default_rng(6)
+    factor = 1 - 2j if np.dtype(dtype).kind == "c" else 1
+
+    for terms in (1, 2, products.SHORT, products.SHORT + 1, products.SHORT_DOT, products.SHORT_DOT + 1):
+        extents = dict(b=count, i=terms, j=3)
+        shapes = [[extents[index] for index in own] for own in text.split("->")[0].split(",")]
+        for _ in range(2):
+            a, right = ((factor * rng.integers(-3, 4, shape)).astype(dtype) for shape in shapes)
+            for left in (a, np.repeat(a, 2, axis=0)[::2], a[::-1]):
+                wanted = np.einsum(text, left, right)
+                assert np.array_equal(contract(text, left, right, how="library"), wanted)
+
+                out = np.full(wanted.shape, np.nan, dtype)
+                assert np.array_equal(contract(text, left, right, how="library", out=out), wanted)

@@ -3,6 +3,7 @@
 The device is the stand-in (cuda_on_cpu), whose compiler counts.
 """
 
+import itertools
 import sys
 import threading
 
@@ -449,3 +450,97 @@ def test_quick_calls_give_the_values_of_now(how, gap):
         assert quick("ij,jk->ik", a[::2], b) is None
         assert quick("ij,jk->ik", a.astype("float32"), b) is None
         assert quick("ij,jk->ik", a, [list(row) for row in b]) is None
+
+
+# ---- one thing is another than in the last call ---------------------------------------------------------------------
+
+
+def at(array, offset: int):
+    """A copy that begins so many bytes behind a cache line."""
+    room = scratch.aligned(array.nbytes + offset)
+    found = np.ndarray(array.shape, array.dtype, room.data, offset)
+    found[...] = array
+    return found
+
+
+def read_only(array):
+    found = array.copy()
+    found.flags.writeable = False
+    return found
+
+
+class Kind(np.ndarray):
+    """A user's kind of array."""
+
+
+OTHERS = {
+    "new": np.copy,
+    "not on a line": lambda a: at(a, 16),
+    "between numbers": lambda a: at(a, 3),
+    "columns first": np.asfortranarray,
+    "backwards": lambda a: a[::-1, ::-1].copy()[::-1, ::-1],
+    "with gaps": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "read-only": read_only,
+    "bytes in the other order": lambda a: a.astype(a.dtype.newbyteorder()),
+    "of a type with notes": lambda a: a.astype(np.dtype(a.dtype.str, metadata={"unit": "m"})),
+    "a matrix": lambda a: a.copy().view(np.matrix),
+    "a user's kind": lambda a: a.copy().view(Kind),
+    "a list": np.ndarray.tolist,
+    "in single precision": lambda a: a.astype(np.result_type(np.float32, a.dtype) if a.dtype.kind == "c" else "f4"),
+    "of whole numbers": lambda a: a.real.astype(np.int16),
+    "a row": lambda a: a[:1].copy(),
+    "empty": lambda a: a[:0].copy(),
+}
+
+
+@pytest.mark.parametrize("call", [contract, einsum])
+@pytest.mark.parametrize("dtype", ["int64", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("text", ["ij,jk->ik", "ij,jk->", "ij,jk->ki"])
+def test_one_array_is_another(call, dtype, text):
+    """Values are those of the arrays of now, whatever came before."""
+    rng = np.random.default_rng(12)
+    b = whole(rng, (6, 4), dtype)
+    for name in OTHERS:
+        for other in ("new", name, name, "new"):
+            a = OTHERS[other](whole(rng, (5, 6), dtype))
+            wanted = np.einsum(text, np.asarray(a), b)
+            found = call(text, a, b)
+            assert np.shape(found) == np.shape(wanted) and np.array_equal(found, wanted), (name, other)
+
+
+@pytest.mark.parametrize(
+    "how, dtype",
+    [
+        *itertools.product([None, "rows", "lanes", "library"], ["float64", "complex64", "complex128"]),
+        ("direct", "float64"),
+    ],
+)
+def test_nothing_beside_the_result_is_written(how, dtype):
+    """A given array wherever it begins, between bytes that stay as they are."""
+    rng = np.random.default_rng(13)
+    for offset in (64, 72, 80, 65, 64, 96):
+        a, b = whole(rng, (5, 6), dtype), whole(rng, (6, 7), dtype)
+        wanted = a @ b
+        room = scratch.aligned(wanted.nbytes + 2 * offset)
+        for _ in range(3):
+            room[...] = 0xA5
+            out = np.ndarray(wanted.shape, dtype, room.data, offset)
+            assert contract("ij,jk->ik", a, b, out=out, how=how) is out
+
+            assert np.array_equal(out, wanted)
+            beside = np.delete(room, slice(offset, offset + out.nbytes))
+            assert (beside == 0xA5).all()
+
+
+@pytest.mark.parametrize("place", range(17))
+def test_a_given_array_that_comes_to_lie_over_an_operand(place):
+    """einsum's result is then computed apart, as in NumPy; the call before had arrays that lay alike, apart."""
+    rng = np.random.default_rng(14)
+    b = whole(rng, (4, 4))
+    for over in (False, True, False, True):
+        room = np.zeros(64)
+        a, out = room[16:32].reshape(4, 4), room[8 + place :][:16].reshape(4, 4)
+        a[...] = whole(rng, (4, 4))
+        wanted = a @ b
+        given = out if over else np.empty((4, 4))
+        assert einsum("ij,jk->ik", a, b, out=given) is given and np.array_equal(given, wanted)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.backend import cpu
-from .. import fold, host_rates
+from .. import fold, host_rates, products
 
 VECTOR = 64  # bytes of the widest vectors
 CALL = 4e-8  # seconds of each product of a call; of a complex one twice as long
@@ -31,6 +31,7 @@ COLD = 2e-11  # seconds of a byte of the factors of many products, from beyond t
 LANES, COLUMNS = 8, 4  # extents count as multiples where factors are packed: of a vector, at most, and the others
 LEAST = 8  # numbers that are packed together, or take as long
 RUN_OF_MATRIX = 1.5e-9  # seconds of a run of a matrix that meets a vector
+SHORT_SUM, TERM, TERM_OF_COMPLEX = 4.5e-9, 2e-10, 9e-10  # seconds of a sum by NumPy's einsum, and of each term
 NUMBER = 2e-11  # seconds of a byte of a product without a sum
 NUMBER_APART = 1.5e-9  # the same where neighbours lie apart, and of a product of vectors that lie so
 RUN = 1e-8  # seconds of a run of such a product
@@ -72,6 +73,8 @@ def seconds(dtype: str, way: fold.Way, memory: float, overlap: float) -> float:
 
     if k == 1:
         return _number_by_number(way, m * n * count, size) + memory
+    if products.are_short_sums(dtype, way):
+        return together(m * n * count * _short_sum(dtype, k), memory, overlap)
     if m == n == 1 and any(step > 1 for step in way.k.step):
         return count * (CALL_OF_VECTORS + k * NUMBER_APART) + memory
     if min(m, n) == 1:
@@ -141,8 +144,8 @@ def _packed(dtype: str, p: Matrices) -> float:
 
 def _arithmetic(dtype: str, p: Matrices, lanes: int) -> float:
     """Of whole vectors of so many lanes."""
-    products = COMPLEX if np.dtype(dtype).kind == "c" else 1.0
-    return 2.0 * products * _whole(p.along, lanes) * _whole(p.other, COLUMNS) * p.terms / host_rates.of(dtype).library
+    each = COMPLEX if np.dtype(dtype).kind == "c" else 1.0
+    return 2.0 * each * _whole(p.along, lanes) * _whole(p.other, COLUMNS) * p.terms / host_rates.of(dtype).library
 
 
 def _whole(extent: int, of: int) -> int:
@@ -160,6 +163,10 @@ def _with_a_vector(dtype: str, way: fold.Way) -> float:
     if m != n:
         call = CALL * (2 if np.dtype(dtype).kind == "c" else 1) + _runs(way) * RUN_OF_MATRIX
     return call + 2.0 * m * n * k / host_rates.of(dtype).library
+
+
+def _short_sum(dtype: str, terms: int) -> float:
+    return SHORT_SUM + terms * (TERM_OF_COMPLEX if np.dtype(dtype).kind == "c" else TERM)
 
 
 def _runs(way: fold.Way) -> int:

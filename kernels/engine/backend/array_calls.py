@@ -26,6 +26,9 @@ NAMES = [f"array_call_{count}" for count in range(1, MOST + 1)]
 for place, name in enumerate(NAMES):
     cpu.ffi.cdef(f"int {name}(const intptr_t *told, {', '.join(OBJECTS[: place + 1])});")
 cpu.ffi.cdef("void array_facts(intptr_t object, intptr_t head, intptr_t *facts);")
+cpu.ffi.cdef("double array_magnitude(intptr_t object, intptr_t head, int bytes);")
+WHOLE = {np.dtype(kind): np.dtype(kind).itemsize for kind in "?BHILQ"}
+WHOLE |= {np.dtype(kind): -np.dtype(kind).itemsize for kind in "bhilq"}  # bytes; less than none: with a sign
 
 
 class Lie(NamedTuple):
@@ -73,16 +76,29 @@ def prepared(lies, run) -> ArrayCall | None:
     return ArrayCall(_functions()[len(lies) - 1], pointer, (held, run, lies))
 
 
+def magnitude(array: np.ndarray) -> float:
+    """The largest magnitude of whole numbers, rounded to float64, 0 if there are none; -1 where C does not find it."""
+    library = _library()
+    bytes_ = WHOLE.get(array.dtype)
+    return library.array_magnitude(id(array), HEAD, bytes_) if library and bytes_ else -1.0
+
+
 @functools.lru_cache(None)
 def _functions() -> tuple:
-    """Those of C by the number of arrays; empty where arrays do not lie in memory as C has them, or it cannot be
-    compiled."""
+    """Those of C by the number of arrays; empty: there are none."""
+    library = _library()
+    return tuple(getattr(library, name) for name in NAMES) if library else ()
+
+
+@functools.lru_cache(None)
+def _library() -> Any:
+    """C's functions; None where arrays do not lie in memory as C has them, or it cannot be compiled."""
     if platform.python_implementation() != "CPython":
-        return ()
+        return None
     try:
         library = cpu.opened(SOURCE)
     except (BackendError, CompileError, OSError):
-        return ()
+        return None
 
     probe = np.ones((5, 4, 3))[::-2, 1:, ::2]
     facts = np.full(2 * probe.ndim + 4, -1, np.intp)
@@ -90,7 +106,7 @@ def _functions() -> tuple:
     wanted = [probe.__array_interface__["data"][0], probe.ndim, id(probe.dtype), 1]
     for pair in zip(probe.shape, probe.strides):
         wanted += pair
-    return tuple(getattr(library, name) for name in NAMES) if facts.tolist() == wanted else ()
+    return library if facts.tolist() == wanted else None
 
 
 SOURCE = Source("array-calls", '#include "engine/numbers/array_calls.h"\n')

@@ -14,7 +14,7 @@ struct Array {
     intptr_t dtype; // the object's address
     int flags;
 };
-constexpr int WRITEABLE = 0x0400;
+constexpr int WRITEABLE = 0x0400, WITHOUT_GAPS = 0x0001 | 0x0002; // rows or columns one behind the other
 constexpr int LINE = 64;
 constexpr int MOST = 6;
 constexpr int MOST_BYTES = 4096; // of a record
@@ -97,4 +97,42 @@ extern "C" void array_facts(const intptr_t object, const intptr_t head, intptr_t
     const Array &a = array_at(object, head);
     *facts++ = (intptr_t)a.data, *facts++ = a.dimensions, *facts++ = a.dtype, *facts++ = !!(a.flags & WRITEABLE);
     for (int k = 0; k < a.dimensions; ++k) *facts++ = a.extents[k], *facts++ = a.steps[k];
+}
+
+template <class Number> static double magnitude_of(const char *data, const intptr_t count) {
+    double most = 0;
+    for (intptr_t k = 0; k < count; ++k) {
+        Number a;
+        memcpy(&a, data + k * sizeof(a), sizeof(a));
+        const double size = a < 0 ? -(double)a : (double)a;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+// The largest magnitude of whole numbers, whose type has so many bytes, less than none if it has a sign; -1: an array
+// with gaps
+extern "C" double array_magnitude(const intptr_t object, const intptr_t head, const int bytes) {
+    const Array &a = array_at(object, head);
+    if (!(a.flags & WITHOUT_GAPS)) return -1;
+    intptr_t count = 1;
+    for (int k = 0; k < a.dimensions; ++k) count *= a.extents[k];
+    switch (bytes) {
+    case 1:
+        return magnitude_of<uint8_t>(a.data, count);
+    case 2:
+        return magnitude_of<uint16_t>(a.data, count);
+    case 4:
+        return magnitude_of<uint32_t>(a.data, count);
+    case 8:
+        return magnitude_of<uint64_t>(a.data, count);
+    case -1:
+        return magnitude_of<int8_t>(a.data, count);
+    case -2:
+        return magnitude_of<int16_t>(a.data, count);
+    case -4:
+        return magnitude_of<int32_t>(a.data, count);
+    case -8:
+        return magnitude_of<int64_t>(a.data, count);
+    }
+    return -1;
 }
