@@ -23,8 +23,9 @@ KERNELS = pathlib.Path(__file__).resolve().parents[1]  # where headers lie by a 
 _folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar("folder of the declarations", default=KERNELS)
 
 
-def split(names) -> tuple[str, ...]:
-    """Names in one text with blanks or commas, or in a list, as a tuple. Raises ArgumentError for anything else."""
+def split(names, what="names", such="rho cp") -> tuple[str, ...]:
+    """Names in one text with blanks or commas, or in a list, as a tuple. Raises ArgumentError for anything else.
+    what, such: of the message, which names they are and an example."""
     if isinstance(names, str):
         return tuple(names.replace(",", " ").split())
 
@@ -33,7 +34,7 @@ def split(names) -> tuple[str, ...]:
     except TypeError:
         listed = (names,)
     wrong = [name for name in listed if not isinstance(name, str)]
-    refuse(wrong, f"names {names!r}: wanted a text such as 'rho cp', or a list of texts.")
+    refuse(wrong, f"{what} {names!r}: wanted a text such as '{such}', or a list of texts.")
     return listed
 
 

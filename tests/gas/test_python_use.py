@@ -574,7 +574,7 @@ WORDS = {  # what wants a text: the word of its message
     "ignition_delay": (lambda m, b: m.ignition_delay(1000.0, 1e5, X="O2", kind=b), "kind = "),
     "option": (lambda m, b: Mixture.from_species(m.species, root=b), "option root = "),
     "species": (lambda m, b: m.species.index(b), "species .* is not in the mixture"),
-    "subset": (lambda m, b: m.species.subset([b]), "names .*: wanted a text"),
+    "subset": (lambda m, b: m.species.subset([b]), "species .*: wanted a text"),
     "constant": (lambda m, b: set_constant(b, 1.0), "unknown constant"),
     "file": (lambda m, b: Mixture.from_yaml(b), "file .*: wanted its path"),
     "table of fluids": (lambda m, b: m.species.with_fluids(b), "table of fluids .*: wanted its path"),

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable
 
 from ...engine.errors import ArgumentError, closest, refuse
-from ...engine.registry import split
 from . import critical
 from .cantera_file import File
+from .listed import listed
 
 SHOWN = 6  # names that a message lists
 FILE = pathlib.Path(__file__).with_name("species.yaml")
@@ -48,9 +48,9 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     """The package's names of the species, from a list or from one string with blanks or commas, written as
     `meant` reads them. Raises ArgumentError for no name, for a set, for a species that comes twice, for a name that the
     package does not have, with the nearest that it has, and for a name of several species."""
-    listed = isinstance(names, Iterable) and not isinstance(names, (set, frozenset))
-    refuse(not listed, f"species {names!r}: wanted a text or a list of names; a set has no order.", ArgumentError)
-    given = split(names)
+    fits = isinstance(names, Iterable) and not isinstance(names, (set, frozenset))
+    refuse(not fits, f"species {names!r}: wanted a text or a list of names; a set has no order.", ArgumentError)
+    given = listed(names)
     some = ", ".join(known()[:SHOWN])
     known_ones = (
         f"The package has {len(known())} species: {some}, ... (Mixture.known_names()); Mixture.from_yaml reads others "

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...engine.errors import MixtureError, refuse
-from ...engine.registry import split
 from .arrays import Checks, checked_arrays, checked_kij, locked
 from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
 from .gas_constant import chosen as chosen_gas_constant
 from .interactions import kij_of_pairs
+from .listed import listed
 from .names import own_name
 from .reactions import Mechanism
 
@@ -121,7 +121,7 @@ class SpeciesData(_Arrays):
         of_atoms: W follows from compositions, so that a large one is no error of units.
         where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
-        checks = Checks(split(names), where, chosen_gas_constant(gas_constant))
+        checks = Checks(listed(names), where, chosen_gas_constant(gas_constant))
         checks.check_names()
 
         unknown = set(arrays) - set(BY_NAME)
@@ -269,9 +269,9 @@ class SpeciesData(_Arrays):
         refuse(
             isinstance(names, (set, frozenset)), f"species {names!r}: a set has no order; wanted a list.", MixtureError
         )
-        pick = [self.index(name) for name in split(names)]
+        pick = [self.index(name) for name in listed(names)]
         names = tuple(self.names[s] for s in pick)
-        called = names if shown is None else split(shown)
+        called = names if shown is None else listed(shown)
         Checks(called, "species data").check_names()
 
         arrays = {field.name: locked(field.picked(getattr(self, field.name), pick)) for field in FIELDS}
