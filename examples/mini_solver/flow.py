@@ -204,8 +204,16 @@ class Flow:
         species = [f"Y_{name}" for name in self.mixture.names]
         return ["rho", *PRIMITIVE, "T", *species, "mach", *phase_names(self)]
 
+    def knows(self, name) -> bool:
+        """Whether this is one of these, a species by any of its names."""
+        return name in self.known_fields() or bool(name.startswith("Y_") and self.mixture.find(name[2:]))
+
+    def holds(self, name) -> bool:
+        """Whether the block has an array of this name that may be shown."""
+        return name in HELD and name in self.block.arrays
+
     def _own(self, name):
-        """One of these, or what else the block holds, as an array of the backend; None for other names."""
+        """A field that the flow knows or the block holds, as an array of the backend; None for other names."""
         ns, names = self.ns, self.mixture.names
         Q = self.block.interior("Q")
 
@@ -224,10 +232,10 @@ class Flow:
         if name in AMOUNTS and self.scheme.phases:
             self.properties.of_amounts()
 
-        return self.block.interior(name)[0] if name in HELD and name in self.block.arrays else None
+        return self.block.interior(name)[0] if self.holds(name) else None
 
     def _given(self) -> dict:
-        """What a state is given by, as arrays of the backend."""
+        """{quantity: array of the backend} that a state of the layer is given by."""
         Q = self.block.interior("Q")
         rho = Q[: self.ns].sum(0)
         known = dict(p=Q[self.ns + 3], rho=rho, Y=Q[: self.ns] / rho, T=self.block.interior("T")[0])

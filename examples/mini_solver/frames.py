@@ -16,8 +16,12 @@ def refuse_output(flow):
     given, known = flow.case.output, flow.known_fields()
     for key in ("quantities", "frame"):
         wanted(all(isinstance(name, str) for name in given[key]), f"[output] {key} = {given[key]!r}; wanted names.")
-        others = [name for name in given[key] if not _is_own(flow, name)]
+        others = [name for name in given[key] if not flow.knows(name)]
         flow.quantities.check(others, f"[output] {key}: unknown field", known)
+
+    for name in given["quantities"]:
+        said = f"[output] quantities: '{name}' is a field of the flow; wanted quantities of the layer beside those"
+        wanted(not flow.knows(name), f"{said}, which are {', '.join(known)}.")
 
     for name, pair in given["frame_limits"].items():
         _refuse_limits(name, pair, given)
@@ -26,10 +30,6 @@ def refuse_output(flow):
         wanted(
             not look(name, unit(name)).signed, f"[output] frame_log: '{name}' has two signs; wanted a positive field."
         )
-
-
-def _is_own(flow, name) -> bool:
-    return name in flow.known_fields() or bool(name.startswith("Y_") and flow.mixture.find(name[2:]))
 
 
 def _refuse_limits(name, pair, given):

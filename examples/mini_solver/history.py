@@ -77,30 +77,37 @@ class History:
 
     def _probed(self, flow):
         """{name: values at the probes}. From a device only the cells of the probes come to the host."""
-        ns, block = flow.ns, flow.block
-        held = [block.interior("Q")[: ns + 4], block.interior("T")]
+        ns, block, asked = flow.ns, flow.block, flow.case.output["quantities"]
+        held = [name for name in asked if flow.holds(name)]  # as the flow has them: viscosity may be held constant
         if flow.scheme.phases:
-            held.append(block.interior("e_vol"))
-        cells = np.zeros((len(self.cells), sum(len(rows) for rows in held)))
+            held.append("e_vol")
+
+        cells = self._cells_of(
+            flow, [block.interior("Q")[: ns + 4], *(block.interior(name)[:1] for name in ["T", *held])]
+        )
+        rho = cells[:ns].sum(0)
+        known = dict(zip(("u", "v", "w", "p", "T", *held), cells[ns:]), rho=rho)
+        known |= {f"Y_{name}": row / rho for name, row in zip(flow.mixture.names, cells)}
+
+        others = [name for name in asked if name not in known]
+        if others:
+            state = known | {"Y": cells[:ns] / rho, "e": known.get("e_vol", 0.0) / rho}
+            given = {name: state[name] for name in flow.quantities.given}
+            known |= flow.quantities.values(others, given, "cpu")
+
+        return {name: known[name] for name in [*output_names(flow), *asked]}
+
+    def _cells_of(self, flow, arrays) -> np.ndarray:
+        """(rows of all arrays, probes) on the host, on every rank. arrays: (rows, nz, ny, nx) of this rank's block."""
+        block = flow.block
+        cells = np.zeros((len(self.cells), sum(len(rows) for rows in arrays)))
 
         for n, cell in enumerate(self.cells):
             i, j, k = (c - f for c, f in zip(cell, flow.ranks.first))
             if all(0 <= c < m for c, m in zip((i, j, k), block.cells)):
-                cells[n] = np.concatenate([block.host(rows[:, k, j, i]) for rows in held])
+                cells[n] = np.concatenate([block.host(rows[:, k, j, i]) for rows in arrays])
 
-        cells = flow.ranks.total(cells).T  # a cell belongs to one rank; the others add 0
-        rho = cells[:ns].sum(0)
-        known = dict(zip(("u", "v", "w", "p", "T", "e_vol"), cells[ns:]), rho=rho)
-        known |= {f"Y_{name}": row / rho for name, row in zip(flow.mixture.names, cells)}
-        found = {name: known[name] for name in output_names(flow)}
-
-        names = flow.case.output["quantities"]
-        if names:
-            state = known | {"Y": cells[:ns] / rho, "e": known.get("e_vol", 0.0) / rho}
-            given = {name: state[name] for name in flow.quantities.given}
-            found |= flow.quantities.values(names, given, "cpu")
-
-        return found
+        return flow.ranks.total(cells).T  # a cell belongs to one rank; the others add 0
 
     def write(self, flow):
         """Write all rows."""

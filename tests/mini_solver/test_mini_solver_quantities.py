@@ -115,6 +115,21 @@ def test_names_without_numbers_are_refused_before_anything_is_compiled(tmp_path,
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.parametrize("name", ["T", "mach", "Y_O2", "Y_methane"])
+def test_fields_of_the_flow_are_no_quantities_of_the_layer(tmp_path, name):
+    with pytest.raises(CaseError, match=f"quantities: '{name}' is a field of the flow"):
+        run(LAYER, tmp_path, quantities=["c", name])
+
+
+def test_what_a_flow_holds_constant_is_shown(tmp_path):
+    """A viscosity of the case, not that of the layer."""
+    case = dict(LAYER, numerics=dict(viscous=True), transport=dict(mu=3e-5, lam=0.05, D=1e-7))
+    case["boundary"] = dict(y="slip_wall")
+    run(case, tmp_path, fields=2, history=1, probes=[[2e-4, 7e-4]], quantities=["mu", "cp"], precision="double")
+    assert (datasets(tmp_path / "fields-00000002.h5")["mu"] == 3e-5).all()
+    assert (datasets(tmp_path / "history.h5")["probe_mu"] == 3e-5).all()
+
+
 def test_units_and_labels():
     assert unit("c") == unit("mean_u") == "m/s" and unit("omega_OH") == "kg/m3/s" and unit("Y_OH") == "1"
     assert look("omega_OH", unit("omega_OH")).label == "omega_OH [kg/m3/s]"
