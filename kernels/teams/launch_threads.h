@@ -95,13 +95,11 @@ template <int THREADS, class RESULTS, bool COPIES, class Body>
 POINT_FN void for_range(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typename RESULTS::Accumulators results;
     const long step = gridDim.x * (long)THREADS;
-    long i = blockIdx.x * (long)THREADS + threadIdx.x;
-    if constexpr (COPIES)
-        for (; i + 3 * step < items; i += 4 * step) {
-            UNROLL
-            for (int k = 0; k < 4; ++k) body(begin + i + k * step, results);
-        }
-    for (; i < items; i += step) body(begin + i, results);
+    const long first = blockIdx.x * (long)THREADS + threadIdx.x;
+    const auto at = [&](long i) INLINED { body(begin + i, results); };
+    if constexpr (COPIES) by_fours(first, items, step, at);
+    else
+        for (long i = first; i < items; i += step) at(i);
     int turn = 0;
     if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }

@@ -63,8 +63,7 @@ class Layouts:
     rank: int = 1  # indices of the range
     count: int = 0  # arrays of the kernel
     arrays: tuple[ArrayOrder, ...] = ()  # those that have all indices
-    again: Order = ()  # indices that an array with others lacks: what a body reads of it along its own extents is the
-    # same for all of them
+    again: Order = ()  # indices that an array with further extents lacks: a body reads the same of it for all of them
 
     @functools.cached_property
     def order(self) -> Order:

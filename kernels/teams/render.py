@@ -310,7 +310,7 @@ def counts_lanes(k: Declaration, entry: Entry) -> bool:
 
 
 def _reads_ahead(k: Declaration, entry: Entry) -> bool:
-    """Whether a device's kernel may change whole numbers of 32 bits in scratch by atomics; see over_ahead."""
+    """Whether a device's kernel may change whole numbers of 32 bits in scratch by atomics; see by_fours."""
     has_words = any(piece.kind == "int32" for piece in k.scratch)
     return entry.in_blocks and has_words and texts.has_atomics(k.header, k.other_bodies())
 

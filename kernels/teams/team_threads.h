@@ -80,15 +80,15 @@ template <class Range, class F> POINT_FN void over(const Range &range, const F &
     for (long i = range.own(); i < range.n; i += Range::count) f(i);
 }
 
-// The same where f changes shared memory by atomics: in such a loop a compiler does not read ahead by itself.
-template <class Range, class F> POINT_FN void over_ahead(const Range &range, const F &f) {
-    constexpr long step = Range::count;
-    long i = range.own();
-    for (; i + 3 * step < range.n; i += 4 * step) {
+// f(i) for i from `first` on, four at a time: where f changes shared memory by atomics a compiler does not read ahead
+// by itself.
+template <class F> POINT_FN void by_fours(long first, long n, long step, const F &f) {
+    long i = first;
+    for (; i + 3 * step < n; i += 4 * step) {
         UNROLL
         for (int k = 0; k < 4; ++k) f(i + k * step);
     }
-    for (; i < range.n; i += step) f(i);
+    for (; i < n; i += step) f(i);
 }
 
 // sum = what the reducer makes of all that f(i, s) gives to s
@@ -142,7 +142,7 @@ template <int SIZE, int VECTOR, bool AHEAD = false> struct Team {
     POINT_FN Vector<THREADS> vector(long n) const { return {n, turn}; }
     template <class F> POINT_FN void for_each(long n, const F &f) const { over(each(n), f); }
     template <class F> POINT_FN void for_vector(long n, const F &f) const {
-        if constexpr (AHEAD) over_ahead(vector(n), f);
+        if constexpr (AHEAD) by_fours(threadIdx.x, n, THREADS, f);
         else over(vector(n), f);
     }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
