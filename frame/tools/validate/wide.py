@@ -21,16 +21,18 @@ NUMBERS = 500_000  # largest count of values of quantities that are matrices
 # logarithm, departure). Most of them act on values that influence the result as much as the inputs do. The exception is
 # v: in a cold liquid v - b is v/20, so the rounding of v counts 20 times. The other roundings count as much again.
 TOLERANCE = 48.0
-# Integrals of the map of equation `mapped` are a recursion over powers of b/w. A rounding grows by 1/|delta_2| in each
-# step, 3 at most: to 3^4 in the last integral, whose share of the departure is small, and to 3^5 in its slope in the
-# composition, of which a fifth is left.
-# A rate has five times as many roundings as a property: 14 of the potential of each of six species, 20 of its
-# coefficient, 30 of a falloff, and those of sums over colliders and reactions.
-TOLERANCES = {
-    "mapped_departure": 96.0,
-    "mapped_partial_properties": 1200.0,
-    "net_production": 240.0,
-    "gross_production": 240.0,
+# Kernels with another tolerance, and the reason that a row tells.
+# Integrals of the map of equation `mapped`: 1/|delta_2| is 3 at most, so a rounding grows to 3^4 in the last integral,
+# whose share of the departure is small, and to 3^5 in its slope in the composition, of which a fifth is left.
+# A rate: 14 roundings of the potential of each of six species, 20 of its coefficient, 30 of a falloff, and those of
+# sums over colliders and reactions.
+MAP = "integrals of the map are a recursion, in which a rounding grows by up to 3 in each of 4 or 5 steps"
+RATE = "a rate has five times as many roundings"
+OTHERS = {
+    "mapped_departure": (96.0, MAP),
+    "mapped_partial_properties": (1200.0, MAP),
+    "net_production": (240.0, RATE),
+    "gross_production": (240.0, RATE),
 }
 NOTHING = 1e-200  # smaller rates count as 0: products that underflow
 TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/gas/transport/diffusion.py
@@ -48,10 +50,11 @@ def is_public(name) -> bool:
     return name in PUBLIC or any(name in c.outputs for c in kernels.collections.values())
 
 
-def tolerance(name: str, options: dict) -> float:
-    """The tolerance of a public quantity, in eps of its scale: the largest that a kernel which leads to it asks for."""
+def tolerance(name: str, options: dict) -> tuple[float, str]:
+    """(tolerance of a public quantity in eps of its scale, the reason): the largest that a kernel which leads to it
+    asks for. No reason: the usual one."""
     chain = kernels.resolve((name,), GIVEN, options)
-    return max([TOLERANCE, *(TOLERANCES.get(kernel.name, 0.0) for kernel in chain)])
+    return max([(TOLERANCE, ""), *(OTHERS[kernel.name] for kernel in chain if kernel.name in OTHERS)])
 
 
 def table_scale(mixture, states, backend) -> dict:
@@ -128,15 +131,10 @@ def _row(name: str, options: dict) -> Row:
         why = "no tolerance: intermediates, whose own relative error does not matter to the results"
         return Row("wide", name, None, "eps of scale", why)
 
-    allowed = tolerance(name, options)
+    allowed, reason = tolerance(name, options)
     why = (
         f"tolerance {allowed:g} eps of what rounding T, p, Y and the constants once would do: some 30 roundings of "
         "intermediates, of which that of v counts 20 times in a cold liquid (v/(v - b)); a tabulated Takahashi factor "
         "adds its stated error to D"
     )
-    if allowed > TOLERANCE:
-        why += (
-            "; integrals of the map are a recursion, in which a rounding grows by up to 3 in each of 4 or 5 steps, and "
-            "a rate has five times as many roundings"
-        )
-    return Row("wide", name, allowed, "eps of scale", why)
+    return Row("wide", name, allowed, "eps of scale", "; ".join([why, reason] if reason else [why]))
