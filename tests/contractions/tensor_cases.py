@@ -17,6 +17,7 @@ from kernels.engine import backend as backends
 from kernels.engine.backend import cuda
 
 machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
+DTYPES = ("float32", "float64", "complex64", "complex128")
 EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
 LG3 = {"ur": "il,ekjl->ekji", "us": "jl,ekli->ekji", "ut": "kl,elji->ekji"}
 LG3T = ("li,ekjl->ekji", "lj,ekli->ekji", "lk,elji->ekji")
@@ -136,3 +137,9 @@ def ax(a):
     r, s, t = (np.einsum(text, D, a["u"]) for text in LG3.values())
     r, s, t = g[0] * r + g[1] * s + g[2] * t, g[1] * r + g[3] * s + g[4] * t, g[2] * r + g[4] * s + g[5] * t
     return sum(np.einsum(text, D, x) for text, x in zip(LG3T, (r, s, t)))
+
+
+def whole(rng, shape, dtype="float64"):
+    """Small whole numbers, also in the imaginary part."""
+    x = rng.integers(-3, 4, shape)
+    return (x + 1j * rng.integers(-3, 4, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)

@@ -1,50 +1,24 @@
-"""einsum's grammar beside numpy.einsum in wider types: strings, lists of indices, types, strides, errors.
+"""einsum's grammar beside numpy.einsum in wider types: strings, lists of indices, strides, errors.
 
 Tolerance: 4 K eps sum|terms|, K the roundings in a row: a sum's length and one for each factor; complex products have
 twice the terms. Small whole numbers come exactly.
 
-Random strings by hand; PYTHONPATH=tests, then
-    python tests/contractions/test_einsum.py 1000 [cpu|cuda|gpu] [first seed] [processes]
-cuda: on the stand-in of a device; gpu: on a device.
+fuzz_einsum.py has random strings by hand, test_einsum_types.py types of numbers.
 """
 
-import concurrent.futures
-import contextlib
-import functools
 import importlib
 import itertools
-import os
-import pathlib
-import sys
-import tempfile
-import warnings
 
 import numpy as np
 import pytest
-from fuzz_tensors import read_ahead
 from reference import einsum as reference
-from tensor_cases import on_stand_in
+from tensor_cases import DTYPES, whole
 
 from kernels import ComplexContraction, Contraction, contract, einsum, get_backend
 from kernels.contractions import orders, paths, repeats
 from kernels.engine.errors import ArgumentError
 
-EACH = 5  # random strings of a seed
-DTYPES = ("float32", "float64", "complex64", "complex128")
-
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    """A warning of NumPy's, such as of a lost imaginary part, is an error here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-
-
-def whole(rng, shape, dtype="float64"):
-    """Small whole numbers, also in the imaginary part."""
-    x = rng.integers(-3, 4, shape)
-    return (x + 1j * rng.integers(-3, 4, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)
+pytestmark = pytest.mark.filterwarnings("error")  # such as of a lost imaginary part
 
 
 FORMS = (  # string, shapes
@@ -95,18 +69,6 @@ def test_the_form_with_lists_of_indices():
     assert np.array_equal(contract(a[0], [100, 200], b, [200, 7], [7, 100]), (a[0] @ b).T)  # NumPy ends at 52
 
 
-@pytest.mark.parametrize("one, other", list(itertools.product(DTYPES, DTYPES)))
-@pytest.mark.quick(one="complex64", other=["complex64", "float64"])
-@pytest.mark.quick(one="float32", other="complex128")
-def test_types_are_promoted_as_numpy_does(one, other):
-    """Whole numbers, exact in all types: a product of two complex numbers has four real ones."""
-    rng = np.random.default_rng(0)
-    a, b, c = whole(rng, (3, 4), one), whole(rng, (4, 5), other), whole(rng, (5, 3), one)
-    for text, given in (("ij,jk->ik", (a, b)), ("ij,jk,kl->il", (a, b, c)), ("ij,jk,ki->", (a, b, c))):
-        found, wanted = contract(text, *given), np.einsum(text, *given)
-        assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
-
-
 def test_complex_statements():
     """A text with locals, a number, an output that is added to, and real arrays among complex ones."""
     rng = np.random.default_rng(0)
@@ -152,67 +114,6 @@ def test_a_complex_nan_stays_in_its_entry():
     a[2, 1, 1] = complex(np.nan, 1)
     found, wanted = contract("eij,jk->eik", a, b), np.einsum("eij,jk->eik", a, b)
     assert np.array_equal(np.isnan(found), np.isnan(wanted)) and np.isnan(found).any(axis=(0, 2)).tolist() == [0, 1, 0]
-
-
-def test_whole_numbers_are_exact_or_refused():
-    x = np.arange(12).reshape(3, 4)
-    for dtype in ("int8", "uint16", "int32", "int64"):
-        found = contract("ij,kj->ik", x.astype(dtype)[:2, :2], x.astype(dtype)[:2, :2])
-        assert found.dtype == dtype and np.array_equal(found, x[:2, :2] @ x[:2, :2].T)
-    truth = x > 5
-    found = contract("ij,kj->ik", truth, truth)
-    assert found.dtype == bool and np.array_equal(found, np.einsum("ij,kj->ik", truth, truth))
-    assert contract("i,i->i", x[0].astype(np.int16), np.ones(4, np.float32)).dtype == np.float32
-    assert contract("i,i->i", x[0].astype(np.int32), np.ones(4, np.float32)).dtype == np.float64
-    assert contract("i,i->i", x[0], 2 * np.ones(1, np.int8), dtype=float).dtype == np.float64
-    with pytest.raises(ArgumentError, match="the result has 200, which int8 does not hold"):
-        contract("i,i->i", np.full(3, 100, np.int8), np.full(3, 2, np.int8))
-    with pytest.raises(ArgumentError, match=r"sums may reach 2.2e\+18, and float64 is exact up to 2\^53"):
-        contract("i,i->", np.full(3, 2**29), np.full(3, 2**30 + 2**28))
-
-
-WHOLE = [np.dtype(kind) for kind in "?bhilqBHILQ"]
-
-
-def largest(array) -> int:
-    """The largest magnitude, 1 or more."""
-    return max(1, *(abs(int(number)) for number in np.ravel(array)))
-
-
-@pytest.mark.parametrize(
-    "text, shapes", [("ij,jk->ik", ((3, 4), (4, 2))), ("i,i->", ((5,), (5,))), ("...,i", ((), (3,)))]
-)
-@pytest.mark.parametrize("one", WHOLE, ids=str)
-def test_few_whole_numbers(text, shapes, one):
-    """Integers of Python's are the oracle: sums up to the ends of a type, or refused; also of arrays with gaps."""
-    rng = np.random.default_rng(2)
-    for other, share in itertools.product(WHOLE, (0, 1)):
-        dtype = np.result_type(one, other)
-        arrays = []
-        for kind, shape in zip((one, other), shapes):
-            ends = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min >> share, np.iinfo(kind).max >> share)
-            for end in (ends, (max(ends[0], -2), min(ends[1], 3))):
-                arrays.append(rng.choice(np.array(end, kind), shape))
-
-        for a, b in itertools.product(arrays[:2], arrays[2:]):
-            wanted = np.asarray(np.einsum(text, a.astype(object), b.astype(object)))
-            for left in (a, np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a):
-                if dtype.kind == "f":
-                    continue
-                try:
-                    found = einsum(text, left, b)
-                except ArgumentError:
-                    most = 5 * largest(left) * largest(b)  # five terms at most
-                    assert most > min(np.iinfo(dtype).max, 2**53)
-                    continue
-                wanted_ = wanted.astype(bool) if dtype.kind == "b" else wanted
-                assert found.dtype == dtype and np.array_equal(found, wanted_)
-
-
-def test_half_precision_is_computed_in_single():
-    x = np.arange(1, 9, dtype=np.float16)
-    found = contract("i,i->", x, x)
-    assert found.dtype == np.float16 and found == 204
 
 
 def test_strides_of_all_kinds():
@@ -324,14 +225,6 @@ def test_outputs_are_checked(out, words):
     with pytest.raises(ArgumentError, match=words):
         contract("ij,jk->ik", a, a, out=a if isinstance(out, str) else out)
     assert np.array_equal(a, np.ones((3, 3)))
-
-
-def test_a_wider_output_sets_the_type():
-    a = np.full((2, 2), 0.1, np.float32)
-    for dtype in (np.float64, np.complex128):
-        out = np.empty((2, 2), dtype)
-        assert contract("ij,jk->ik", a, a, out=out) is out
-        np.testing.assert_array_equal(out, a.astype(dtype) @ a.astype(dtype))
 
 
 def test_empty_sums_of_statements():
@@ -485,50 +378,6 @@ def test_functions_for_opt_einsum():
             wrong()
 
 
-CASTS = [
-    ("f8", "f8", {"out": "f4", "casting": "same_kind"}),
-    ("f8", "f8", {"out": "f4", "casting": "unsafe"}),
-    ("i4", "i4", {"out": "f4", "casting": "same_kind"}),
-    ("f8", "f4", {"dtype": "f4", "casting": "same_kind"}),
-    ("f8", "f8", {"dtype": "i4", "casting": "unsafe"}),
-    ("f8", "i8", {"dtype": "i4", "casting": "unsafe", "out": "i8"}),
-    ("c16", "f8", {"dtype": "c8", "casting": "same_kind", "order": "F"}),
-    ("f8", "f8", {"casting": "equiv"}),
-    ("f4", "f4", {"casting": "no"}),
-    # refused by NumPy, too
-    ("f8", "f8", {"dtype": "i4", "casting": "same_kind"}),
-    ("f8", "f8", {"dtype": "f4", "casting": "safe"}),
-    ("f8", "f4", {"casting": "equiv"}),
-    ("f8", "f8", {"out": "i4", "casting": "same_kind"}),
-]
-
-
-@pytest.mark.parametrize("lists", [False, True])
-@pytest.mark.parametrize("one, other, options", CASTS)
-def test_casting_is_numpys(one, other, options, lists):
-    """Operands become dtype, or the type of all and `out`, before they are multiplied. Whole numbers: exact."""
-    rng = np.random.default_rng(0)
-    a, b = whole(rng, (3, 4), one), whole(rng, (4, 5), other)
-    operands = (a, [0, 1], b, [1, 2], [2, 0]) if lists else ("ij,jk->ki", a, b)
-
-    def result(of):
-        given = options | ({"out": np.zeros((5, 3), options["out"])} if "out" in options else {})
-        made = of(*operands, **given)
-        assert "out" not in given or made is given["out"]
-        return made
-
-    try:
-        wanted = result(np.einsum)
-    except TypeError:
-        with pytest.raises(ArgumentError, match="does not become|wanted float64 or a type that holds it"):
-            result(einsum)
-        return
-
-    found = result(einsum)
-    assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
-    assert options.get("order") != "F" or found.flags.f_contiguous
-
-
 @pytest.mark.parametrize("text", ["...ij,...jk->...ik", "ij,ij->ij", "ij,kj->ki"])
 def test_a_result_over_an_operand(text):
     """As NumPy's einsum: computed apart, also where parts of the memory are the same, in another type or on views."""
@@ -552,16 +401,6 @@ def test_a_result_over_an_operand(text):
     assert np.array_equal(turned, a.T)
     with pytest.raises(ArgumentError, match="index 'k': extent 5, wanted 4"):
         einsum("ij,jk->ik", np.ones((4, 4)), np.ones((4, 4)), out=np.ones((4, 5)))
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64, np.complex64, np.complex128, np.int64])
-def test_numbers_of_numpys(kind):
-    """A number that came out of an array is an operand without indices."""
-    a, b = kind(3), kind(5)
-    rows = np.arange(4).astype(kind)
-    for operands in ((",->", a, b), (",i->i", a, rows), (",,i->", a, b, rows)):
-        found = einsum(*operands)
-        assert np.array_equal(found, np.einsum(*operands)) and found.dtype == np.dtype(kind)
 
 
 def test_a_text_of_bytes():
@@ -640,77 +479,3 @@ def test_random_strings_on_a_gpu():
     backend = get_backend("cuda")
     for seed in range(100, 120):
         assert reference.check_random(contract, backend, seed, count=5) == 5
-
-
-def some_strings(where: str, folder: str, seed: int) -> int:
-    """EACH random strings of one seed, in a process of its own. Returns how many agree."""
-    with contextlib.ExitStack() as stack:
-        if where == "cuda":
-            backend = stack.enter_context(on_stand_in(pathlib.Path(folder)))
-        else:
-            backend = get_backend({"gpu": "cuda"}.get(where, where))
-        return reference.check_random(contract, backend, seed, count=EACH)
-
-
-def main(count: int, where: str = "cpu", first: int = 1000, jobs: int = 1) -> None:
-    """So many random strings on a backend. first: the first seed; a run that was ended goes on from what it told last.
-
-    The strings of a process that fails are told by its AssertionError.
-    """
-    seeds = range(first, first - (-count // EACH))
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
-        if where == "cpu":
-            os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder)))}
-
-        done = 0
-        for seed, more in zip(seeds, pool.map(functools.partial(some_strings, where, folder), seeds)):
-            done += more
-            print(f"{where}: {done} strings agree with einsum; about to seed {seed + 1}", flush=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:5]))
-
-
-@pytest.mark.parametrize(
-    "text, index", [("R[i j] = a[i]", "j"), ("R[j i] = a[i]", "j"), ("R[j] = a[i]", "j"), ("R[i] = 2", "i")]
-)
-def test_an_extent_that_no_array_has(text, index):
-    """An output that is made has its extents from other arrays; one that is given brings them along."""
-    given = {"a": np.arange(4.0)} if "a" in text else {}
-    with pytest.raises(ArgumentError, match=f"array 'R', index '{index}': no other array has it"):
-        contract(text, **given)
-
-    shape = {"R[i j] = a[i]": (4, 3), "R[j i] = a[i]": (3, 4), "R[j] = a[i]": (3,), "R[i] = 2": (3,)}[text]
-    out = contract(text, **given, R=np.zeros(shape))
-    wanted = {
-        "R[i j] = a[i]": np.arange(4.0)[:, None],
-        "R[j i] = a[i]": np.arange(4.0),
-        "R[j] = a[i]": 6.0,
-        "R[i] = 2": 2.0,
-    }
-    assert np.array_equal(out, np.broadcast_to(wanted[text], shape))
-
-
-def test_a_number_is_written_with_empty_brackets():
-    assert np.array_equal(contract("R[i] = a[] x[i]", a=2.0, x=np.arange(3.0)), [0, 2, 4])
-    with pytest.raises(
-        ArgumentError, match=r"array 'a': 0 dimensions \(\), wanted 1: a\[i\]; one number is a\[\] in the text"
-    ):
-        contract("R[i] = a x[i]", a=2.0, x=np.arange(3.0))
-
-
-@pytest.mark.parametrize(
-    "sizes, words",
-    [
-        ("i=3 j=4", "sizes 'i=3 j=4', wanted a dictionary such as {'i': 3}"),
-        (5, "sizes 5, wanted a dictionary"),
-        ({"j": "2"}, "extent of index 'j' is '2', wanted 1 or more"),
-        ({"j": 2.5}, "extent of index 'j' is 2.5, wanted 1 or more"),
-        ({}, "extent of index 'j' is None, wanted 1 or more"),
-    ],
-)
-def test_sizes_that_are_none(sizes, words):
-    with pytest.raises(ArgumentError, match=words):
-        Contraction("o[i] = a[i j] x[j]", sizes, backend="cpu")

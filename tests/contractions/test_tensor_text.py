@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kernels import get_backend
+from kernels import contract, get_backend
 from kernels.contractions import Contraction, named, orders
 from kernels.contractions.organisations.packs import Lanes, Packs
 from kernels.contractions.text import parse
@@ -193,3 +193,46 @@ def test_equal_prices_are_no_error(monkeypatch):
         monkeypatch.setattr(kind, "price", lambda how, p, least=0.0: 1.0)
     plan = Contraction("o[e i] = a[e i j] b[j]", dict(i=3, j=4), backend="cpu")
     assert plan.how is plan.candidates[0][1] and len(plan.candidates) > 1
+
+
+@pytest.mark.parametrize(
+    "text, index", [("R[i j] = a[i]", "j"), ("R[j i] = a[i]", "j"), ("R[j] = a[i]", "j"), ("R[i] = 2", "i")]
+)
+def test_an_extent_that_no_array_has(text, index):
+    """An output that is made has its extents from other arrays; one that is given brings them along."""
+    given = {"a": np.arange(4.0)} if "a" in text else {}
+    with pytest.raises(ArgumentError, match=f"array 'R', index '{index}': no other array has it"):
+        contract(text, **given)
+
+    shape = {"R[i j] = a[i]": (4, 3), "R[j i] = a[i]": (3, 4), "R[j] = a[i]": (3,), "R[i] = 2": (3,)}[text]
+    out = contract(text, **given, R=np.zeros(shape))
+    wanted = {
+        "R[i j] = a[i]": np.arange(4.0)[:, None],
+        "R[j i] = a[i]": np.arange(4.0),
+        "R[j] = a[i]": 6.0,
+        "R[i] = 2": 2.0,
+    }
+    assert np.array_equal(out, np.broadcast_to(wanted[text], shape))
+
+
+def test_a_number_is_written_with_empty_brackets():
+    assert np.array_equal(contract("R[i] = a[] x[i]", a=2.0, x=np.arange(3.0)), [0, 2, 4])
+    with pytest.raises(
+        ArgumentError, match=r"array 'a': 0 dimensions \(\), wanted 1: a\[i\]; one number is a\[\] in the text"
+    ):
+        contract("R[i] = a x[i]", a=2.0, x=np.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    "sizes, words",
+    [
+        ("i=3 j=4", "sizes 'i=3 j=4', wanted a dictionary such as {'i': 3}"),
+        (5, "sizes 5, wanted a dictionary"),
+        ({"j": "2"}, "extent of index 'j' is '2', wanted 1 or more"),
+        ({"j": 2.5}, "extent of index 'j' is 2.5, wanted 1 or more"),
+        ({}, "extent of index 'j' is None, wanted 1 or more"),
+    ],
+)
+def test_sizes_that_are_none(sizes, words):
+    with pytest.raises(ArgumentError, match=words):
+        Contraction("o[i] = a[i j] x[j]", sizes, backend="cpu")
