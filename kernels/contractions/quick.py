@@ -127,7 +127,7 @@ def _copied_first(call, seen, launched, room):
 
 
 def _taking(call, place: int):
-    """What becomes of an array before the kernel takes it: a function; None: nothing."""
+    """The function that prepares an array for the kernel; None: it goes to the kernel as it is."""
     _, view = call.given[place]
     dtype = dict(call.copies).get(place)
     if dtype is None:

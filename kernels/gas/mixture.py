@@ -68,19 +68,26 @@ class Mixture:
         known = isinstance(species, (SpeciesData, NoSpecies))
         refuse(not known, f"species {short(species)}: wanted SpeciesData; Mixture.from_names takes names.")
         gas_constants.refuse_other(options.pop(gas_constants.NAME, None), species.R)
+
+        # Species, with a user's tables.
         fluids, kij = options.pop(FLUIDS, None), options.pop(KIJ, None)
         species = species if fluids is None else species.with_fluids(fluids)
         self.species = species = species if kij is None else species.with_kij(kij)
         self.ns = len(species.names)
         self.names = tuple(species.names)
+
+        # Options, and numbers of species.
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
         self._words = registry.spelled_out(options, species)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
         if kij is not None:
             refuse_unread_kij(self.options)
+
+        # The data that they need.
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
         numbers = {key: registry.species_values(key, given, self.names) for key, given in numbers.items()}
+
         self.constants = ModelConstants(species, self.options, numbers)
         self._programs: dict = {}
 

@@ -38,7 +38,7 @@ RUN = 1e-8  # seconds of a run of such a product
 
 
 class Packing(NamedTuple):
-    """What OpenBLAS does with numbers, beside the arithmetic. Its vectors lie along the output's runs."""
+    """The cost of moving numbers in OpenBLAS, beside the arithmetic. Its vectors lie along the output's runs."""
 
     along: float  # times `factor`: a number that is packed, of the factor that has the index of these runs
     across: float  # the same of the other factor
@@ -157,7 +157,7 @@ def _whole(extent: int, of: int) -> int:
 
 
 def _with_a_vector(dtype: str, way: fold.Way) -> float:
-    """Of a matrix, or a vector, with a vector."""
+    """Seconds of a product of a matrix, or a vector, with a vector."""
     m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
     call = CALL_OF_VECTORS
     if m != n:

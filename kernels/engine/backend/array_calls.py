@@ -85,7 +85,7 @@ def magnitude(array: np.ndarray) -> float:
 
 @functools.lru_cache(None)
 def _functions() -> tuple:
-    """Those of C by the number of arrays; empty: there are none."""
+    """C's launches of 1, 2, ... arrays; empty where there is no library."""
     library = _library()
     return tuple(getattr(library, name) for name in NAMES) if library else ()
 

@@ -289,7 +289,7 @@ def _sides(reaction: Reaction) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _by_frequency(row: ReactionRow, often: collections.Counter) -> ReactionRow:
-    """The row, its more frequent reactant first. Those that stand on both sides stay the last."""
+    """The row with its more frequent reactants first; species on both sides stay the last."""
     both = (collections.Counter(row.reactants) & collections.Counter(row.products)).total()
     consumed = len(row.reactants) - both
     first = sorted(row.reactants[:consumed], key=lambda s: (-often[s], s))

@@ -51,7 +51,7 @@ def compositions(mixture, X) -> np.ndarray:
 
 
 def _fault(X, ns: int) -> str:
-    """What is wrong with amounts of moles; nothing where they are a composition."""
+    """The fault of amounts of moles, in words; empty where they are a composition."""
     if X.shape[:1] != (ns,):
         return f" has shape {X.shape}"
     if not np.isfinite(X).all():
