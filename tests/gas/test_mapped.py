@@ -17,6 +17,7 @@ from kernels import ArgumentError, Mixture, MixtureError, registry
 from kernels.gas.equations import mapped_numbers as model, records
 from kernels.gas.equations.records import Peneloux
 from kernels.gas.species import GAS_CONSTANT as R, SpeciesData
+from kernels.gas.species.critical import is_fleeting
 from kernels.gas.species.fluids import fluids
 
 OPTIONS = dict(equation="mapped")
@@ -437,6 +438,20 @@ def test_kinds_of_species():
     for fields in (dict(omega=[0.61]), dict(omega=[-0.06]), dict(Tc=[44.0]), dict(kappa_assoc=[0.1])):
         assert kind(**fields) == "translation"
     assert kind(dipole=[1.7]) == kind(dipole=[np.nan]) == "translation"
+
+
+def test_radicals_have_no_correlation():
+    """By their composition, whatever data the file has for them; NO and N2O are none. Without compositions the names
+    tell."""
+    of_53 = species_set(53)
+    kinds = dict(zip(of_53.names, model.mapped_numbers(of_53).kinds))
+    radicals = "C2H C2H3 C2H5 C3H7 HCCO CH2CHO NCO H2CN HCNN CH2(S) HCNO CH3O".split()
+    assert {kinds[name] for name in radicals} == {"translation"}
+    assert {kinds[name] for name in ("NO", "N2O", "C2H2", "CH2CO", "HNCO")} == {"correlation"}
+
+    assert is_fleeting("CH2S", {"C": 1, "H": 2}) and not is_fleeting("CH2S", {"C": 1, "H": 2, "S": 1})
+    assert is_fleeting("ch3", None) and not is_fleeting("NO2", {"N": 1, "O": 2})
+    assert is_fleeting("ClO", {"Cl": 1, "O": 1}) and not is_fleeting("X", {"X": 1, "H": 3})
 
 
 @pytest.mark.parametrize("row", ("C2H6", "C3H8", "nC7"))

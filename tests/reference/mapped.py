@@ -21,10 +21,10 @@ TABLE = Path(__file__).resolve().parents[2] / "kernels/gas/species/fluids.csv"
 
 # Names of species, and the rows of the table that have other names.
 ROWS = dict(AR="Ar", HE="He", NC4H10="nC4", C4H10="nC4", NC5H12="nC5", NC6H14="nC6", NC7H16="nC7", C7H16="nC7")
-ROWS |= dict(NC8H18="nC8", NC12H26="nC12", PH2="pH2")
+ROWS |= dict(NC8H18="nC8", NC9H20="nC9", NC10H22="nC10", NC12H26="nC12", PH2="pH2", AIR="Air")
+# Of the species sets of the tests: radicals and fleeting molecules, by name
 RADICALS = "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO".split()
-RADICALS += "HOCN HCNO C3H7".split()
-POLAR = "CH2O H2O2 HCN CH3CHO CH2CO HCCOH HNCO CH2CHO".split()  # of the species sets of the tests, without a dipole
+RADICALS += "HOCN HCNO HCCOH C3H7 CH2CHO H2CN HCNN".split()
 POLAR_FROM = LD("0.022")  # reduced dipole moment of Lucas
 
 NODES, WEIGHTS = (np.asarray(part, LD) for part in np.polynomial.legendre.leggauss(80))
@@ -78,7 +78,7 @@ def numbers(sp):
             species.append([row[k] for k in ("Tc", "pc", "d1", "alpha_c", "alpha_g", "alpha_m")] + P + [Q])
             continue
 
-        polar = name in POLAR or associates[s] or reduced[s] > POLAR_FROM
+        polar = associates[s] or reduced[s] > POLAR_FROM or not sp.dipole_known[s]
         correlated = name not in RADICALS and not polar and Tc > 50 and LD("-0.05") <= w <= LD("0.6")
         if correlated:
             slope = LD("0.2360") + LD("0.8314") * w - LD("0.0676") * w * w

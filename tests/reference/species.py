@@ -43,6 +43,7 @@ def arrays(data, tracked=False):
     own = getattr(data, "rk_a", None)  # of a Redlich-Kwong phase
     out.rk_a = None if own is None else [Tracked(a) if tracked else np.asarray(a, LD) for a in own]
     out.p_ref = LD(getattr(data, "p_ref", P_REF))
+    out.dipole_known = np.isfinite(value(out.dipole))
     out.dipole = np.where(np.isnan(value(out.dipole)), LD(0), out.dipole)  # unknown counts as none
     out.one = Tracked(LD(1), exact=True) if tracked else LD(1)
 

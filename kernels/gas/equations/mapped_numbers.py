@@ -23,7 +23,7 @@ from ...engine.errors import MixtureError, refuse
 from ..declare import constants
 from ..records import Constants, species_with
 from ..species import CRITICAL, OMEGA_B, SpeciesData
-from ..species.critical import table
+from ..species.critical import is_fleeting
 from ..species.fluids import Fluid, row_of
 from .constants import liquid_volume, peneloux_shift
 from .records import CUBICS, Cubic, General, VolumeMap, add, by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
@@ -168,7 +168,7 @@ def why_not_correlated(species, s) -> str:
     """Why the correlations in omega do not serve species s; "" if they do."""
     name, Tc, omega, dipole = (getattr(species, field)[s] for field in ("names", "Tc", "omega", "dipole"))
 
-    if name.upper() in _fleeting() or name in species.estimated():
+    if is_fleeting(name, species.atoms.get(name)) or name in species.estimated():
         return RADICAL
     if Tc < QUANTUM:
         return "a quantum fluid"
@@ -179,12 +179,6 @@ def why_not_correlated(species, s) -> str:
     if species.kappa_assoc[s] > 0 or 52.46 * dipole**2 * (species.pc[s] / 1e5) / Tc**2 > POLAR:
         return "polar"
     return ""
-
-
-@functools.cache
-def _fleeting() -> frozenset[str]:
-    """Names, in capital letters, of radicals and other species without a measured critical point."""
-    return frozenset(name for (name, _), row in table().items() if not row.cas)
 
 
 def _correlated(species, s) -> _Row:

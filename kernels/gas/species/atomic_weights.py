@@ -1,7 +1,15 @@
-"""Standard atomic weights [g/mol], IUPAC 2018-2021, with the values of Cantera 3.2; also D, Tr and E (electron).
+"""Elements: standard atomic weights [g/mol], IUPAC 2018-2021, with the values of Cantera 3.2, and atomic numbers; also
+of D, Tr and E (electron).
 
 Elements without a stable isotope have no standard weight and are absent. A file that needs one gives its own.
 """
+
+SYMBOLS = (  # in the order of their atomic numbers, from 1
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb Mo "
+    "Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl "
+    "Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr"
+).split()
+ELECTRONS = {symbol: number for number, symbol in enumerate(SYMBOLS, 1)} | {"D": 1, "T": 1, "Tr": 1, "E": 1}
 
 ATOMIC_WEIGHT = {
     "H": 1.008,

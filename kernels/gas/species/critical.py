@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 from ...engine.errors import ArgumentError, MixtureError, refuse
 from . import estimates
+from .atomic_weights import ELECTRONS
 from .gas_constant import GAS_CONSTANT
 
 TABLE = pathlib.Path(__file__).with_name("substances.csv")
@@ -262,17 +263,22 @@ def _listed() -> dict[tuple, list[tuple[str, str, frozenset]]]:
 def _odd(atoms) -> bool:
     """Whether the number of electrons is odd. Then the species is a radical (except NO and NO2, which have rows in
     substances.csv). False if the file defines an element of the species."""
-    elements = importlib.import_module("chemicals.elements").periodic_table
+    if not all(element in ELECTRONS for element, _ in atoms):
+        return False
+    return sum(count * ELECTRONS[element] for element, count in atoms) % 2 == 1
 
-    electrons = 0
-    for element, count in atoms:
-        if element in estimates.HYDROGENS:
-            electrons += count
-        elif element in elements:
-            electrons += count * elements[element].number
-        else:
-            return False
-    return electrons % 2 == 1
+
+def is_fleeting(name: str, composition) -> bool:
+    """Whether nobody has measured a critical point of the species: a radical, an atom, a fleeting molecule.
+
+    composition: {element: number of atoms}; empty where it is unknown: then the name decides alone.
+    """
+    if not composition:
+        return any(theirs == name.upper() and not row.cas for (theirs, _), row in table().items())
+
+    atoms = _atoms(composition)
+    row = _row(name, atoms)
+    return not row.cas if row else _odd(atoms)
 
 
 def chosen_substance(where: str, cas: str, atoms) -> tuple[dict, dict]:
@@ -389,7 +395,7 @@ def identified(where: str, name: str, atoms, choice) -> tuple[dict, dict, str]:
         return {}, {}, ION
     if len(atoms) == 1 and atoms[0][1] == 1 and atoms[0][0] not in NOBLE:
         return {}, {}, "an atom"
-    if installed() and _odd(atoms):
+    if _odd(atoms):
         return {}, {}, "a radical (odd number of electrons)"
 
     # A substance of the package chemicals.
