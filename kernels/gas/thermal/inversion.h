@@ -49,10 +49,12 @@ template <class R> struct CubicSteps {
         const R of_second = squared * second;
         const R of_third = squared * third * miss;
 
-        // Not far from both. A further term would be below rounding: its size follows from the ratio of the last two.
+        // Not far from both. A further term would be below rounding: its size follows from the ratio of the last two,
+        // and from the second alone where the third is zero by chance.
         added = of_second + of_third;
         serves = fabs(added) < 0.1 * fabs(newton) && fabs(newton) < 0.1 * fabs(distance);
-        sure = fabs(of_third * distance) < 1e-16 * (at * at) && of_third * of_third < 1e-16 * fabs(of_second * at);
+        sure = fabs(of_third * distance) < 1e-16 * (at * at) && of_third * of_third < 1e-16 * fabs(of_second * at) &&
+               fabs(of_second) * (distance * distance) < 1e-15 * (at * at * at);
         T = at;
         miss = miss_now;
         slope_T = slope_T_now;
