@@ -68,7 +68,7 @@ def cause(source: Source, text: str) -> str:
         return f"{piece}: {error[1].strip()}.{_likely(error[1])}\n"
 
     # The error is in the call of a body, outside the header: the arguments do not match the declaration.
-    called = _called(source, error[1]) or _called(source, _shown_call(text[error.start() :]))
+    called = _called(source, _outside_of_assertions(error[1])) or _called(source, _shown_call(text[error.start() :]))
     if called and not in_header:
         name, _, arguments = called
         return (
@@ -90,6 +90,11 @@ def cause(source: Source, text: str) -> str:
 def _called(source: Source, text: str) -> tuple | None:
     """The first body that a text names."""
     return next((body for body in source.bodies if re.search(rf"\b{body[0]}\b", text)), None)
+
+
+def _outside_of_assertions(message: str) -> str:
+    """A compiler's message; "" of a static assertion, whose words are a sentence and name no body."""
+    return "" if re.match("static.assert", message) else message
 
 
 def _shown_call(text: str) -> str:
