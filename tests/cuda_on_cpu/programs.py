@@ -3,6 +3,7 @@ tests to the next, beside the kernel cache, for all checkouts."""
 
 import contextlib
 import fcntl
+import itertools
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ from kernels.engine.backend import cache, cuda
 
 HERE = pathlib.Path(__file__).resolve().parent
 # -fno-gnu-unique: a device has no common place for statics of the same name
+NUMBERS = itertools.count()  # of the copies of this process, whose threads compile at once
 COMMAND = ("g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-fPIC", "-fno-gnu-unique")
 
 
@@ -77,7 +79,7 @@ def compiler(folder):
                 made.rename(path)
 
         # a copy: a file is loaded only once, and each Program has its own constants
-        copy = folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so"
+        copy = folder / f"{key}-{os.getpid()}-{next(NUMBERS)}.so"
         copy.with_suffix(".sha256").write_text("\n")  # in place of the report
         return shutil.copy(path, copy)
 

@@ -89,7 +89,7 @@ def test_points_that_are_sorted(be):
 @pytest.mark.quick(how="queue")
 def test_reactors(be, how):
     """Points that take unequal times, by a queue, and by lanes that share a point."""
-    mix, n = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), 40
+    mix, n = Mixture.from_yaml(mechanisms.path(mechanisms.OF_LANES), "ideal", equation="ideal"), 40
     Y = np.random.default_rng(0).dirichlet(np.ones(mix.ns), n).T
     given = {"T": np.linspace(900, 1800, n), "p": np.full(n, 1e5), "Y": Y, "dt_cv": np.full(n, 1e-7)}
     outputs = ("T", "p", "Y", "status_cv", "steps_cv")
