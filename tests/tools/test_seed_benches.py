@@ -134,11 +134,11 @@ def test_the_command(capsys, tmp_path):
     assert "Lg3: paper, GTX 980: 42.74 GF/s, search 324.8 s; here" in told and "Eqn.(1): paper" in told
 
 
-def hosts_einsum(be):
+def hosts_einsum(backend):
     """numpy.einsum for the arrays of a stand-in."""
 
     def einsum(text, *arrays, **options):
-        return be.arrays.asarray(np.einsum(text, *map(np.asarray, arrays), **options))
+        return backend.arrays.asarray(np.einsum(text, *map(np.asarray, arrays), **options))
 
     return einsum
 
