@@ -330,6 +330,13 @@ template <class Few, class Work> POINT_FN void for_few(const Work &work) {
     for_constants<Few::COUNT>([&](auto i) INLINED { work(Constant<Few::species(decltype(i)::value)>()); });
 }
 
+// Whether a species is one of a few
+template <class Few> POINT_FN bool is_among(const int s) {
+    bool found = false;
+    for_constants<Few::COUNT>([&](auto i) INLINED { found = found || s == Few::species(decltype(i)::value); });
+    return found;
+}
+
 // sum x_s weight_s over all species
 template <int NS, class R, class Species> POINT_FN void weighted_sum(R &sum, const scalar *weight, const Species &x) {
     sum_over_species<NS>(sum, [&](const int s) INLINED { return x[s] * weight[s]; });

@@ -197,10 +197,7 @@ def cubic(species, options) -> Constants:
         result.values["root_ac_mass"] = root_ac / species.W
 
     if not record.soave:
-        rows = [root_ac / species.W * record.alpha.gain(species)]
-        for of_species in record.alpha.constants.values():
-            rows.append(of_species(species))
-        result.values["alpha_numbers"] = np.stack(rows)
+        result.values["alpha_numbers"] = _alpha_numbers(record.alpha, species, root_ac / species.W)
         result.members = _root_attraction(record.alpha)
         result.pieces = {f"equation '{record.name}', text of its alpha": record.alpha.text}
     elif options["mixing"] == "vdw":
@@ -249,18 +246,29 @@ def _checked_signs(species, kappa):
     return [f"kappa <= 0 of {species.named(~falls)}: alpha does not fall with T, as the correlation has it."]
 
 
+def _alpha_numbers(alpha, species, root_ac) -> np.ndarray:
+    """Rows of the constants of alpha, and of sqrt(a_c) gain/W behind them where the text does not have it in its own;
+    root_ac: sqrt(a_c)/W (ns,)."""
+    size = root_ac * alpha.gain(species)
+    rows = []
+    for name, of_species in alpha.constants.items():
+        rows.append(of_species(species) * (size if name in alpha.scaled else 1.0))
+    return np.stack(rows if alpha.scaled else [*rows, size])
+
+
 def _root_attraction(alpha) -> str:
     """C++ function of the struct of constants: sqrt(a_i) of a species, per mass, and its two derivatives in T."""
     numbers = "".join(
         f"    const auto {name} = of_species(m.alpha_numbers + {row} * M::NS, s);\n"
-        for row, name in enumerate(alpha.constants, 1)
+        for row, name in enumerate(alpha.constants)
     )
+    sized = f"""    const auto size = of_species(m.alpha_numbers + {len(alpha.constants)} * M::NS, s);
+    root = root * size, root_T = root_T * size, root_TT = root_TT * size;
+"""
     return f"""template <class M, class R, class S>
 static POINT_FN void root_attraction(const M &m, const R T, const S s, R &root, R &root_T, R &root_TT) {{
 {numbers}{alpha.text}
-    const auto size = of_species(m.alpha_numbers, s);
-    root = root * size, root_T = root_T * size, root_TT = root_TT * size;
-}}
+{"" if alpha.scaled else sized}}}
 """
 
 

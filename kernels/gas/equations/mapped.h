@@ -21,10 +21,21 @@ template <class M, class R, class S> POINT_FN R inverse_of_swelling(const M &m, 
     return 1.0 / (T + of_species(&m.map_numbers[5 * M::NS], k));
 }
 
-// Adds species s to c_0 .. c_3.
-template <class M, class R> POINT_FN void add_to_map(const M &m, const R y, const int s, R *sums) {
-    UNROLL
-    for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
+// Adds the sums of c_0 .. c_3. Species that no correlation serves have c_0 alone.
+template <class M, class R, class Species> POINT_FN void add_map(const M &m, const Species &Y, R *sums) {
+    constexpr int WITH_ALL = M::Curved::COUNT == M::NS ? 4 : 1;
+    const auto add = [&](const int k, const auto s) INLINED { sums[k] += R(Y[s]) * m.map_numbers[k * M::NS + s]; };
+
+    FOR_OWN (s, M::NS) {
+        UNROLL
+        for (int k = 0; k < WITH_ALL; ++k) add(k, s);
+    }
+    if constexpr (WITH_ALL == 1)
+        for_few<typename M::Curved>([&](const auto s) INLINED {
+            if (!owns(s)) return;
+            UNROLL
+            for (int k = 1; k < 4; ++k) add(k, s);
+        });
 }
 
 // Adds the species that swell to tau, -tau', tau''/2.
@@ -53,16 +64,21 @@ POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &ma
     UNROLL
     for (int k = 0; k < 7; ++k) sums[k] = R(0.0);
     add_swelling(m, T, Y, sums + 4);
-    FOR_OWN (s, M::NS) add_to_map(m, R(Y[s]), s, sums);
+    add_map(m, Y, sums);
     sum_over_owners(sums);
     map_of_sums(sums, map, shift_T, shift_TT);
 }
 
-// Y f, Y f', Y f'' of a species with f = sqrt(a_i)
+// Y f, Y f', Y f'' of a species with f = sqrt(a_i). In unrolled loops the compiler knows m.
 template <class M, class R, class S>
 POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const S s, R &y, R &z, R &w) {
     const auto number = [&](const int row) INLINED { return of_species(&m.alpha_numbers[row * M::NS], s); };
-    rational_root(m, T, R(Y_s * number(0)), y, z, w, number(1), number(2), number(3), number(4), number(5), number(6));
+#ifdef SPECIES_HELD
+    const auto power = is_among<typename M::Squared>(s) ? scalar(2.0) : scalar(8.0);
+#else
+    const auto power = number(0);
+#endif
+    rational_root(m, T, Y_s, y, z, w, power, number(1), number(2), number(3), number(4));
 }
 
 // a, a', a'' and the map with k_ij = 0: a single sweep. Here and below a'' may be Absent.
@@ -75,11 +91,11 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     FOR_OWN (s, M::NS) {
         R y, z, w;
         own_numbers(m, T, R(Y[s]), s, y, z, w);
-        add_to_map(m, R(Y[s]), s, sums);
         sums[7] += y;
         sums[8] += z;
         sums[9] += w;
     }
+    add_map(m, Y, sums);
     add_swelling(m, T, Y, sums + 4);
     sum_over_owners(sums);
     map_of_sums(sums, map, shift_T, shift_TT);
@@ -93,6 +109,30 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
 constexpr bool STORES_SPECIES = false;
 #else
 constexpr bool STORES_SPECIES = true;
+#endif
+
+#ifdef SPECIES_HELD
+// The same with k_ij of all pairs, in a GPU's registers: K y serves y, z and w, so that the pairs take three
+// multiply-adds each.
+template <class M, class R, class Species, class Second>
+POINT_FN void held_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT, VolumeMap<R> &map,
+                           R &shift_T, R &shift_TT) {
+    R y[M::NS], z[M::NS], w[M::NS], K_y[M::NS], zz;
+    FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
+    held_products<M>(m.one_minus_kij, y, z, K_y, zz);
+
+    R yz = R(0.0);
+    R yw = R(0.0);
+    a_mix = R(0.0);
+    FOR_SPECIES (s, M::NS) {
+        a_mix += y[s] * K_y[s];
+        yz += z[s] * K_y[s];
+        yw += w[s] * K_y[s];
+    }
+    a_T = yz + yz;
+    if constexpr (!is_absent<Second>) a_TT = 2.0 * (zz + yw);
+    map_sums(m, T, Y, map, shift_T, shift_TT);
+}
 #endif
 
 // The same with any k_ij. On a CPU one sweep over the pairs serves the three vectors; elsewhere, and where a sweep asks
@@ -138,6 +178,9 @@ POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     if constexpr (SIDE_BY_SIDE<Species>) mapped_side_by_side(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
     else if constexpr (M::kij_none && number<R>::lanes == 1)
         summed_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+#ifdef SPECIES_HELD
+    else if constexpr (M::kij_dense) held_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+#endif
     else stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
     map_0 = map.c0;
     map_1 = map.c1;

@@ -54,6 +54,7 @@ COLDEST = {"He": 12.0, "H2O": 130.0, "CO2": 140.0, "CH3OH": 160.0}
 
 PENG_ROBINSON: Any = CUBICS["pr"]  # of species without other numbers: its translation and its alpha at Tc
 
+SQUARED = 2.0  # m of these species; it is 8 of all others
 TAU_POLE = 0.4  # tau = b Q 1.4/(T/Tc + 0.4)
 RADICAL = "no measured critical point"  # reason of why_not_correlated
 NO_SWELLING = 1e-9  # of Q: a fit ended at its bound, 0. The kernels pass such species over
@@ -319,10 +320,10 @@ RATIONAL = General(
         "offset": _offset,
         "factor": lambda species: 1 - mapped_numbers(species).g,
         "slope": _slope,
-        "level": lambda species: (1 - _power(species)) * _slope(species),
         "steep": lambda species: -_power(species) * _rest(species),
     },
-    text="rational_root(m, T, R(1.0), root, root_T, root_TT, power, offset, factor, slope, level, steep);",
+    scaled=("factor", "slope", "steep"),
+    text="rational_root(m, T, R(1.0), root, root_T, root_TT, power, offset, factor, slope, steep);",
 )
 
 add(
@@ -352,7 +353,8 @@ LAW = {
 
 
 def volume_map(species, options) -> Constants:
-    """Rows of the map: c_0 .. c_3 [m3/kg], b 1.4 Q Tc [m3 K/kg] and 0.4 Tc [K] of each species."""
+    """Rows of the map: c_0 .. c_3 [m3/kg], b 1.4 Q Tc [m3 K/kg] and 0.4 Tc [K] of each species; the species that have
+    tau, that have c_1 to c_3, and whose m is 2, not 8."""
     numbers = mapped_numbers(species)
     _, b = CUBICS[options["equation"]].ab(species)
 
@@ -371,7 +373,12 @@ def volume_map(species, options) -> Constants:
         notes.append(f"equation mapped: volume shifted to a liquid density of {species.named(measured)}.")
 
     notes += _unused(species)
-    return Constants({"map_numbers": np.stack(rows)}, members=species_with("Swelling", swelling), notes=notes)
+    members = [
+        species_with("Swelling", swelling),
+        species_with("Curved", np.any(numbers.P[1:] != 0, axis=0)),
+        species_with("Squared", numbers.m == SQUARED),
+    ]
+    return Constants({"map_numbers": np.stack(rows)}, members="".join(members), notes=notes)
 
 
 constants("map_numbers", volume_map, when={"equation": "mapped"}, at_once=True)

@@ -82,6 +82,7 @@ class General:
     constants: dict[str, Callable[[SpeciesData], np.ndarray]]  # name in `text` -> function that returns (ns,)
     text: str  # C++: sets root, root_T [1/K], root_TT [1/K2], sqrt(alpha)/gain and its derivatives, from T
     gain: Callable[[SpeciesData], np.ndarray] = lambda species: np.ones(species.ns)  # (ns,), above 0
+    scaled: tuple[str, ...] = ()  # constants that come times sqrt(a_c) gain/W: the text then sets sqrt(a_i) itself
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

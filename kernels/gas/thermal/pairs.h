@@ -9,6 +9,17 @@ template <int P> POINT_FN constexpr int panel_start(int panel) {
     return P * P * (panel * (panel - 1) / 2) + panel * (P * (P - 1) / 2);
 }
 
+// Where K_ij of the triangle lies, row > column
+template <class M> POINT_FN constexpr int pair_place(int row, int column) {
+    constexpr int P = M::PANEL;
+    const int first = row / P * P;
+    const int rows = M::NS - first < P ? M::NS - first : P;
+    const int start = panel_start<P>(row / P);
+    const int own = column - first; // within the panel, below 0 before it
+    if (own < 0) return start + column * rows + (row - first);
+    return start + first * rows + own * rows - own * (own + 1) / 2 + (row - column - 1);
+}
+
 // One panel of ROWS rows starting at row `first`: adds the panel's share (half diagonal and strictly lower part).
 template <int ROWS, class R, class Vectors, class First>
 POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vectors &yz, First first, R &yy, R &yz_sum,
@@ -48,6 +59,28 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
         zz += z * row_z[i];
     }
 }
+
+#ifdef SPECIES_HELD
+// K y and zKz in unrolled loops, each K_ij read once
+template <class M, class R>
+POINT_FN void held_products(const scalar *k, const R (&y)[M::NS], const R (&z)[M::NS], R (&K_y)[M::NS], R &zz) {
+    const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
+    R half_zz = R(0.0);
+    for_constants<M::NS>([&](const auto row) INLINED {
+        const R half_y = half_diagonal[row] * y[row];
+        R row_z = half_diagonal[row] * z[row];
+        K_y[row] = half_y + half_y;
+        for_constants<row.value>([&](const auto column) INLINED {
+            const scalar k_ij = k[pair_place<M>(row.value, column.value)];
+            K_y[row] += k_ij * y[column];
+            K_y[column] += k_ij * y[row];
+            row_z += k_ij * z[column];
+        });
+        half_zz += z[row] * row_z;
+    });
+    zz = half_zz + half_zz;
+}
+#endif
 
 template <class M, class R, class Vectors>
 POINT_FN void panels_two(const scalar *k, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
