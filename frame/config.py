@@ -49,6 +49,7 @@ class Config:
         self.trace = environment.get("FRAME_TRACE") or ""  # file
         if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):
             raise ArgumentError(f"FRAME_TRACE is '{self.trace}', and its folder is not there.")
+        self.trace = self.trace and os.path.abspath(self.trace)  # the host may go to another folder
 
         # Set by calls only.
         self.queue = False

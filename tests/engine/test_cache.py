@@ -179,6 +179,18 @@ def test_a_job_without_a_path(tmp_path):
     assert (done.returncode, done.stdout) == (0, "tiny\n"), done.stderr
 
 
+def test_a_folder_without_a_path_while_the_process_goes_to_another(tmp_path):
+    """FRAME_CACHE=. : the loader would look for a name without a path among the system's libraries."""
+    (tmp_path / "elsewhere").mkdir()
+    code = f"import os, sys\nsys.path.insert(0, {str(ROOT)!r})\n" + TINY_KERNEL
+    code += "\nos.chdir('elsewhere')\n" + TINY_KERNEL.replace("tiny", "small")
+    environment = {**os.environ, "FRAME_CACHE": "."}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True, env=environment)
+
+    assert (done.returncode, done.stdout) == (0, "tiny\nsmall\n"), done.stderr
+    assert len(list(tmp_path.glob("*.so"))) == 2 and not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_the_compiler_behind_a_wrapper_decides_the_key(monkeypatch, tmp_path):
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path / "cache"))
     plain = cpu._version(shutil.which("g++"))

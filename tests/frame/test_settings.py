@@ -166,6 +166,13 @@ def test_environment():
         Config({"FRAME_TIMERS": "yes"})
 
 
+def test_a_trace_lies_where_the_host_started(tmp_path, monkeypatch):
+    """A host may go to another folder before frame_finalize, which writes the file."""
+    monkeypatch.chdir(tmp_path)
+    assert Config({"FRAME_TRACE": "trace.json"}).trace == str(tmp_path / "trace.json")
+    assert Config({}).trace == ""
+
+
 def test_statuses_of_exceptions():
     assert [
         status_of(e)
