@@ -35,6 +35,15 @@ def _handed_on(name: str):
     return method
 
 
+def _fail_together(comm: Alone | Communicator, failed: FrameError | None) -> None:
+    """An error of a rank is an error on all ranks: the others would wait for that rank. Collective. failed: of this
+    rank."""
+    said = comm.share(str(failed or ""))
+    wrong = [rank for rank, text in enumerate(said) if text]
+    if wrong:
+        raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
+
+
 class Frame:
     """There is a Frame in a process. Options and the communicator may be set before initialize, everything else after
     it.
@@ -151,20 +160,18 @@ class Frame:
         self._make_properties()
 
     def _agree(self, comm: Communicator) -> None:
-        """A wrong setting on a rank is an error on all ranks: the others would wait for that rank."""
+        """A wrong setting on a rank is an error on all ranks."""
         failed = None
         try:
             _ = self.config
         except FrameError as error:
             failed = error
 
-        said = comm.share(str(failed or ""))
-        wrong = [rank for rank, text in enumerate(said) if text]
-        if not wrong:
-            return
-
-        comm.free()
-        raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
+        try:
+            _fail_together(comm, failed)
+        except FrameError:
+            comm.free()
+            raise
 
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
@@ -222,14 +229,26 @@ class Frame:
         after setcomm, before arrays are pinned or populated. Errors: see TVProperties.load_mixture."""
         properties = self.properties
         in_use = properties.impl.begun or bool(properties.pinned)
-        properties.load_mixture(file, phase)
-        self._say_what_words_stand_for(properties.mixture)
+        failed = None
+        try:
+            properties.load_mixture(file, phase)
+        except FrameError as error:
+            failed = error
 
+        # The ranks measure together.
         measured = self.config.placement.startswith("measured")
-        if not measured or not self.config.leaves_side_open or not self.backend.apart:
+        measured = measured and self.config.leaves_side_open and self.backend.apart
+        if measured:
+            self.comm.wait_for_all("frame_loadmixture")
+            _fail_together(self.comm, failed)
+        if failed:
+            raise failed
+
+        self._say_what_words_stand_for(properties.mixture)
+        if not measured:
             return
 
-        if in_use:
+        if any(self.comm.share(in_use)):
             print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
             return
 
