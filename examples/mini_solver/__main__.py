@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 
+from frame.streams import lose_what_cannot_be_written
 from kernels import FrameError
 
 from . import run, scaling, verify
@@ -155,4 +156,5 @@ def main(arguments=None) -> int:
 
 
 if __name__ == "__main__":
+    lose_what_cannot_be_written()
     sys.exit(main())
