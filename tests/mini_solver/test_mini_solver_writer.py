@@ -55,13 +55,14 @@ def test_a_job_that_fails_is_the_last():
 
 
 def test_frames_and_their_film(tmp_path):
-    """Each frame is a picture of its own; the film has them in the order that was asked for."""
+    """Each frame is a picture of its own; the film has them in the order that was asked for. A title is text, not TeX."""
     pytest.importorskip("matplotlib")
     from PIL import Image
 
     paths = [tmp_path / f"{number}.png" for number in range(3)]
     with Artist() as artist:
-        artist.send(Sheet(Scene.of(Case(CASE)), {"T": look("T", "K")}, {"T": (0.0, 3.0)}, []))
+        scene = Scene.of(Case({**CASE, "title": r"50$ of p_$\frac and {x"}))
+        artist.send(Sheet(scene, {"T": look("T", "K")}, {"T": (0.0, 3.0)}, []))
         for number, path in enumerate(paths):
             artist.send(Frame(path, {"T": np.full((32, 64), float(number))}, 1e-3 * number))
         artist.send(Film(tmp_path / "film.gif", paths, 100))
@@ -122,6 +123,7 @@ def test_a_picture_that_cannot_be_written_is_named(tmp_path, why):
         path.parent.write_text("")
 
     with Artist() as artist, pytest.raises(OutputError, match="'.*frame.png.* cannot be written"):
-        artist.send(Sheet(Scene.of(Case(CASE)), {"T": look("T", "K")}, {}, []))
+        scene = Scene.of(Case({**CASE, "title": r"50$ of p_$\frac and {x"}))
+        artist.send(Sheet(scene, {"T": look("T", "K")}, {}, []))
         artist.send(Frame(path, {"T": np.ones((32, 64))}, 0.0))
         artist.finish()
