@@ -55,7 +55,7 @@ def test_a_job_that_fails_is_the_last():
 
 
 def test_frames_and_their_film(tmp_path):
-    """Each frame is a picture of its own; the film has them in the order that was asked for. A title is text, not TeX."""
+    """Each frame is a picture of its own; the film has them in the order of the call. A title is text, not TeX."""
     pytest.importorskip("matplotlib")
     from PIL import Image
 
