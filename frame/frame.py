@@ -10,7 +10,7 @@ from kernels.engine.backend import cache
 from kernels.engine.backend.announce import Announcer
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
-from .config import FIRST, Config
+from .config import FIRST, Config, misspelt
 from .contractions import Contractions
 from .devices import choice, mps, placement
 from .entry import ENTRIES
@@ -79,6 +79,9 @@ class Frame:
         cache.announcer = Announcer(speaks=self._is_first)
         self.backend = self._choose_backend(device_id)
         self._make_properties()
+
+        for line in misspelt() if self._is_first() else ():
+            print(f"libframe: {line}", file=sys.stderr)
 
     def _make_properties(self) -> None:
         config = self.config
