@@ -8,6 +8,7 @@ from typing import Any
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.announce import Announcer
+from kernels.gas.accuracy import NEAREST, by_environment as models_by_environment
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
 from .config import FIRST, Config, misspelt
@@ -42,6 +43,17 @@ def _fail_together(comm: Alone | Communicator, failed: FrameError | None) -> Non
     wrong = [rank for rank, text in enumerate(said) if text]
     if wrong:
         raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
+
+
+def _refuse_other_models(words: list[str]) -> None:
+    """Raises StateError where FRAME_ACCURACY differs between ranks. words: of each rank."""
+    for rank, word in enumerate(words):
+        refuse(
+            word != words[0],
+            f"FRAME_ACCURACY is '{words[0]}' on rank 0 and '{word}' on rank {rank}, so that they would compute by "
+            "different models. Does the launcher pass it on to all nodes (Open MPI: mpirun -x FRAME_ACCURACY)?",
+            StateError,
+        )
 
 
 class Frame:
@@ -163,15 +175,17 @@ class Frame:
         self._make_properties()
 
     def _agree(self, comm: Communicator) -> None:
-        """A wrong setting on a rank is an error on all ranks."""
-        failed = None
+        """A wrong setting on a rank, and models that differ, are an error on all ranks."""
+        failed, models = None, ""
         try:
             _ = self.config
+            models = models_by_environment() or NEAREST
         except FrameError as error:
             failed = error
 
         try:
             _fail_together(comm, failed)
+            _refuse_other_models(comm.share(models))
         except FrameError:
             comm.free()
             raise

@@ -129,6 +129,21 @@ def test_a_wrong_setting_on_one_rank_fails_setcomm_on_all():
     assert done.stdout.splitlines() == wanted, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("here, there, same", [("chosen", None, False), ("nearest", None, True), (None, "", True)])
+@every_mpi
+@pytest.mark.quick(here="chosen", mpi=[MPICH])
+@pytest.mark.quick(here="nearest", mpi=[OPENMPI])
+def test_ranks_have_the_models_of_one_variable(mpi, here, there, same, tmp_path):
+    """A launcher that passes FRAME_ACCURACY to its own node only would have ranks compute by different models."""
+    wrapper = on_a_rank(tmp_path, "unused=" if here is None else f"FRAME_ACCURACY={here}")
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi, FRAME_ACCURACY=there)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    said = "4 frame_setcomm: FRAME_ACCURACY is 'nearest' on rank 0 and 'chosen' on rank 1, so that they would compute"
+    for rank in range(2):
+        assert f"rank {rank} setcomm " + ("0" if same else said) in done.stdout
+
+
 # ---- a rank that fails in a collective call -----------------------------------------------------------------------
 
 WRAPPER = """#!/bin/sh
@@ -193,6 +208,7 @@ def test_a_rank_of_a_c_host_that_cannot_start_keeps_nobody_waiting(mpi, tmp_path
 
 
 @every_mpi
+@pytest.mark.quick(mpi=[OPENMPI])
 def test_a_failure_of_a_c_host_ends_all_ranks(mpi, tmp_path):
     """By MPI_Abort, where a launcher might not mind a rank that leaves. The host's communicator is gone by then."""
     host = c_host(mpi, tmp_path)
