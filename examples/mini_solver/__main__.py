@@ -144,6 +144,9 @@ def main(arguments=None) -> int:
             comm.Abort(1)
 
         return 1
+    except KeyboardInterrupt:  # before the first step: later ones stop with a restart
+        print(f"{PROGRAM}: stopped by Ctrl-C.", file=sys.stderr, flush=True)
+        return 3
     except Exception:
         if size == 1:
             raise
