@@ -129,7 +129,8 @@ class Run:
     def _files(self):
         """A line for each kind of file that was written."""
         if self.frames.film:
-            yield f"pictures: {self.frames.film}"
+            step = self.frames.step
+            yield f"pictures: {self.frames.film}" + (f", every {step} frames" if step > 1 else "")
         if self.fields.written:
             yield f"fields: {self.folder / self.fields.index}"
         if self.history.rows:

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from examples.mini_solver import frames
 from examples.mini_solver.artist import Artist
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import OutputError
@@ -74,6 +75,21 @@ def test_frames_and_their_film(tmp_path):
             middles.append(picture.getpixel((picture.width // 2, picture.height // 2)))
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames == 3 and len(set(middles)) == 3
+
+
+def test_a_film_of_many_frames_has_some_of_them(tmp_path, monkeypatch):
+    """All frames of a film are in memory at once; the files of all are there."""
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    monkeypatch.setattr(frames, "MOST", 2)
+    out = io.StringIO()
+    case = Case({**CASE, "time": {"steps": 4}, "output": {"frames": 1}})
+    assert Run(case, folder=tmp_path, out=out)() == 0
+
+    assert len(list(tmp_path.glob("frame-*.png"))) == 5 and "frames.gif, every 3 frames" in out.getvalue()
+    with Image.open(tmp_path / "frames.gif") as film:
+        assert film.n_frames == 2
 
 
 @pytest.mark.parametrize("cells", [[64], [64, 32]])
