@@ -24,6 +24,15 @@ FIRST = {
     "last_species": LAST_SPECIES,
     "placement": placement.MODES,
 }
+ON_ERROR = ("abort", "return")  # what a failed call does where the host has not asked for its status
+PREFIX = "FRAME_"
+# Variables of the environment that the layer reads: docs/reference/environment.md explains them.
+VARIABLES = (
+    *("FRAME_ACCURACY", "FRAME_ARCH", "FRAME_BACKEND", "FRAME_CACHE", "FRAME_CACHE_SHARED", "FRAME_CALLS"),
+    *("FRAME_CHECK", "FRAME_CXX", "FRAME_CXXFLAGS", "FRAME_LAUNCHES", "FRAME_MPS", "FRAME_ON_ERROR"),
+    *("FRAME_ORGANISATIONS", "FRAME_PLACEMENT", "FRAME_PYTHON", "FRAME_RATES", "FRAME_THREADS", "FRAME_TIMERS"),
+    *("FRAME_TRACE", "FRAME_WAIT"),
+)
 PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
@@ -35,6 +44,8 @@ class Config:
         self.calls = _choice("FRAME_CALLS", environment.get("FRAME_CALLS"), rule.CALLS)
         self.mps = _choice("FRAME_MPS", environment.get("FRAME_MPS"), mps.MODES)
         self.placement = _choice("FRAME_PLACEMENT", environment.get("FRAME_PLACEMENT"), placement.MODES)
+
+        _choice("FRAME_ON_ERROR", environment.get("FRAME_ON_ERROR"), ON_ERROR)  # the shim reads it
 
         self.timers = _switch("FRAME_TIMERS", environment.get("FRAME_TIMERS"))
         self.check = _switch("FRAME_CHECK", environment.get("FRAME_CHECK"))
@@ -49,6 +60,7 @@ class Config:
         self.trace = environment.get("FRAME_TRACE") or ""  # file
         if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):
             raise ArgumentError(f"FRAME_TRACE is '{self.trace}', and its folder is not there.")
+        self.trace = self.trace and os.path.abspath(self.trace)  # the host may go to another folder
 
         # Set by calls only.
         self.queue = False
@@ -95,6 +107,22 @@ class Config:
         setattr(self, name, kind(_whole(f"parameter '{name}'", value, low, high)))
         if name == "threads":
             self.threads_given = True
+
+
+def misspelt(environment=os.environ) -> list[str]:
+    """A sentence for each variable that nobody reads and whose name is like one that the layer reads. Others may be the
+    host's own."""
+    known = [name.removeprefix(PREFIX) for name in VARIABLES]
+    found = []
+
+    for name in sorted(environment):
+        if not name.startswith(PREFIX) or name in VARIABLES:
+            continue
+        meant = closest(name.removeprefix(PREFIX), known, 1).replace("'", f"'{PREFIX}", 1)
+        if meant:
+            found.append(f"{name} is set, and is not read{meant}?")
+
+    return found
 
 
 def _choice(name: str, value: str | None, known) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,31 +17,10 @@ from .entry import ENTRIES
 from .entry_words import Arg, Entry
 from .errors import DONE, FAILED, BadNumber, UnknownName, status_of, text_of
 from .frame import Frame
+from .streams import lose_what_cannot_be_written
 from .stripe import WHOLE, Field
 
 NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
-
-
-class _Stream(io.FileIO):
-    """Standard output or error of the host. Closed, full or without a reader, it loses what is written."""
-
-    def write(self, data) -> int:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPIPE])
-        try:
-            return super().write(data) or 0
-        except OSError:
-            signal.sigtimedwait([signal.SIGPIPE], 0)  # what a pipe without a reader sent to this thread
-            return len(data)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _stream(number: int) -> io.TextIOWrapper:
-    try:
-        raw = _Stream(number, "w", closefd=False)
-    except OSError:
-        raw = _Stream(os.devnull, "w")
-    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
 
 
 def _warned(frame: Frame):
@@ -60,7 +37,7 @@ def _warned(frame: Frame):
 def serve(ffi, lib, build_folder: str, whose_python: str) -> Frame:
     """Bind the table to the Frame of this process. whose_python: a sentence for hosts that run Python themselves and
     whose Python lacks a package; "" for others."""
-    sys.stdout, sys.stderr = _stream(1), _stream(2)
+    lose_what_cannot_be_written()
     # os.fork takes the lock before it takes Python's for imports, which a thread inside libframe may wait for
     os.register_at_fork(before=lib.frame_lock, after_in_parent=lib.frame_unlock)
     mpi.libmpi_folder = os.path.join(build_folder, "mpich")

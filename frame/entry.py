@@ -74,7 +74,6 @@ ENTRIES: tuple[Entry, ...] = (
         "Pass the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; "
         "collective.",
         needs_initialize=False,
-        own=True,
         joins="fcomm",
     ),
     Entry(

@@ -33,7 +33,7 @@ OTHERS = (  # for team kernels: no copies to views and back
     Kind("i8", "integer(c_int64_t)", "8_c_int", WHOLE),
     Kind("l", "logical", "int(storage_size(.true.)/8, c_int)", LOGICAL),
 )
-OF_REALS = "  subroutine frame_put_{n}"  # from here on a template is for real numbers only
+OF_REALS = "  recursive subroutine frame_put_{n}"  # from here on a template is for real numbers only
 
 # Arguments by their kind: in the interface of the C symbol, in the host's procedure, and from one to the other.
 OF_C = {
@@ -63,7 +63,7 @@ OF_HOST = {
     "function": "procedure(frame_point), pointer, intent(out) :: {0}",
 }
 PASSED = {
-    "int": "int({0}, c_int)",
+    "int": "as_c({0})",
     "tag": "trim({0})//c_null_char",
     "text": "trim({0})//c_null_char",
     "lines": "trim({0})//c_null_char",
@@ -136,7 +136,7 @@ def _procedure(e: Entry) -> str:
         del args[length]
 
     names = [*(arg.name for arg in args), "stat"]
-    lines = [f"  ! {e.doc}", _lines(f"  subroutine frame_{e.fortran}(", names, ")")]
+    lines = [f"  ! {e.doc}", _lines(f"  recursive subroutine frame_{e.fortran}(", names, ")")]
     for arg in sorted(args, key=lambda arg: bool(arg.dims)):  # sizes before the arrays that use them
         comment = f"   ! {arg.doc}" if arg.doc else ""
         lines.append(f"    {_declare(OF_HOST, arg)}{comment}")
@@ -170,7 +170,7 @@ def _generics() -> str:
 
 def _names(template: str) -> list[str]:
     """The generic names that the procedures of a template stand behind."""
-    return re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / template).read_text())
+    return re.findall(r"(?m)^  recursive (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / template).read_text())
 
 
 def _number(kind: Kind) -> str:

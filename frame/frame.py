@@ -8,9 +8,10 @@ from typing import Any
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.announce import Announcer
+from kernels.gas.accuracy import NEAREST, by_environment as models_by_environment
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
-from .config import FIRST, Config
+from .config import FIRST, Config, misspelt
 from .contractions import Contractions
 from .devices import choice, mps, placement
 from .entry import ENTRIES
@@ -33,6 +34,26 @@ def _handed_on(name: str):
     method.__name__ = name
     method.__doc__ = getattr(TVProperties, name).__doc__
     return method
+
+
+def _fail_together(comm: Alone | Communicator, failed: FrameError | None) -> None:
+    """An error of a rank is an error on all ranks: the others would wait for that rank. Collective. failed: of this
+    rank."""
+    said = comm.share(str(failed or ""))
+    wrong = [rank for rank, text in enumerate(said) if text]
+    if wrong:
+        raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
+
+
+def _refuse_other_models(words: list[str]) -> None:
+    """Raises StateError where FRAME_ACCURACY differs between ranks. words: of each rank."""
+    for rank, word in enumerate(words):
+        refuse(
+            word != words[0],
+            f"FRAME_ACCURACY is '{words[0]}' on rank 0 and '{word}' on rank {rank}, so that they would compute by "
+            "different models. Does the launcher pass it on to all nodes (Open MPI: mpirun -x FRAME_ACCURACY)?",
+            StateError,
+        )
 
 
 class Frame:
@@ -70,6 +91,9 @@ class Frame:
         cache.announcer = Announcer(speaks=self._is_first)
         self.backend = self._choose_backend(device_id)
         self._make_properties()
+
+        for line in misspelt() if self._is_first() else ():
+            print(f"libframe: {line}", file=sys.stderr)
 
     def _make_properties(self) -> None:
         config = self.config
@@ -151,20 +175,20 @@ class Frame:
         self._make_properties()
 
     def _agree(self, comm: Communicator) -> None:
-        """A wrong setting on a rank is an error on all ranks: the others would wait for that rank."""
-        failed = None
+        """A wrong setting on a rank, and models that differ, are an error on all ranks."""
+        failed, models = None, ""
         try:
             _ = self.config
+            models = models_by_environment() or NEAREST
         except FrameError as error:
             failed = error
 
-        said = comm.share(str(failed or ""))
-        wrong = [rank for rank, text in enumerate(said) if text]
-        if not wrong:
-            return
-
-        comm.free()
-        raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
+        try:
+            _fail_together(comm, failed)
+            _refuse_other_models(comm.share(models))
+        except FrameError:
+            comm.free()
+            raise
 
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
@@ -222,14 +246,26 @@ class Frame:
         after setcomm, before arrays are pinned or populated. Errors: see TVProperties.load_mixture."""
         properties = self.properties
         in_use = properties.impl.begun or bool(properties.pinned)
-        properties.load_mixture(file, phase)
-        self._say_what_words_stand_for(properties.mixture)
+        failed = None
+        try:
+            properties.load_mixture(file, phase)
+        except FrameError as error:
+            failed = error
 
+        # The ranks measure together.
         measured = self.config.placement.startswith("measured")
-        if not measured or not self.config.leaves_side_open or not self.backend.apart:
+        measured = measured and self.config.leaves_side_open and self.backend.apart
+        if measured:
+            self.comm.wait_for_all("frame_loadmixture")
+            _fail_together(self.comm, failed)
+        if failed:
+            raise failed
+
+        self._say_what_words_stand_for(properties.mixture)
+        if not measured:
             return
 
-        if in_use:
+        if any(self.comm.share(in_use)):
             print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
             return
 

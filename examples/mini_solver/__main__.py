@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 
+from frame.streams import lose_what_cannot_be_written
 from kernels import FrameError
 
 from . import run, scaling, verify
@@ -143,6 +144,9 @@ def main(arguments=None) -> int:
             comm.Abort(1)
 
         return 1
+    except KeyboardInterrupt:  # before the first step: later ones stop with a restart
+        print(f"{PROGRAM}: stopped by Ctrl-C.", file=sys.stderr, flush=True)
+        return 3
     except Exception:
         if size == 1:
             raise
@@ -155,4 +159,5 @@ def main(arguments=None) -> int:
 
 
 if __name__ == "__main__":
+    lose_what_cannot_be_written()
     sys.exit(main())

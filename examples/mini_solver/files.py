@@ -116,10 +116,6 @@ class Files:
         self._writer.wait()
         self._artist.finish()
 
-    def close(self):
-        """The artist leaves, if it has not yet: after an error."""
-        self._artist.leave()
-
 
 def _image_of_all(flow, blocks, attributes, form):
     """The bytes of a file of the whole domain on rank 0, None elsewhere. HDF5 makes the file in memory, and Python

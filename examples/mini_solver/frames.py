@@ -7,7 +7,7 @@ from .fields import unit
 from .files import need, whole
 from .pictures import Scene, look
 from .results import draws, earlier
-from .studio import Film, Frame, Sheet
+from .studio import MOST, Film, Frame, Sheet
 
 
 def refuse_output(flow):
@@ -81,7 +81,12 @@ class Frames:
         """Path of frames.gif; None for fewer than two frames."""
         return self.folder / "frames.gif" if self._draws and len(self.paths) > 1 else None
 
+    @property
+    def step(self):
+        """The film has every so many-th frame: 1 for all of them."""
+        return -(-len(self.paths) // MOST)
+
     def animate(self):
-        """Have all frames put together."""
+        """Have the frames put together."""
         if self.film and self.files.flow.ranks.rank == 0:
-            self.files.draw(Film(self.film, self.paths, self._milliseconds))
+            self.files.draw(Film(self.film, self.paths[:: self.step], self._milliseconds))

@@ -97,7 +97,7 @@ class Picture:
         self.scale, self.unit = (1e3, "mm") if wide < 0.5 else (1.0, "m")
         self.figure = self._make()
         self.figure.set_dpi(110)
-        self._title = self.figure.suptitle("", fontsize=10)  # it stays where the first frame has it
+        self._title = self.figure.suptitle("", fontsize=10, parse_math=False)  # it stays where the first frame has it
         self._canvas = importlib.import_module("matplotlib.backends.backend_agg").FigureCanvasAgg(self.figure)
 
         self._still = None  # pixels of what does not move

@@ -1,6 +1,10 @@
 """The folder of a run's results: it can be written, and holds no results of another run."""
 
+import contextlib
+import fcntl
+import os
 import pathlib
+import weakref
 
 from .errors import OutputError
 from .files import save
@@ -47,28 +51,58 @@ def refuse_earlier(flow, folder, allowed):
     _by_first(flow.ranks, lambda: _refuse_results(folder, allowed))
 
 
+class Claim:
+    """A context in which one run has a folder: a lock of the folder itself, which ends with the process at the latest.
+
+    Raises OutputError where another run has the folder. A file system without locks tells nothing.
+    """
+
+    def __init__(self, folder):
+        handle = os.open(folder, os.O_RDONLY)
+        self._leave = weakref.finalize(self, os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(
+                f"folder '{folder}' is in use by a run that has not ended: wait for it, or choose another --folder."
+            ) from None
+        except OSError:
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._leave()
+
+
 def prepare(flow, folder):
-    """Make and try the folder for the results. Collective. Raises OutputError where nothing can be written into it."""
+    """Make and try the folder for the results. Collective. Returns the context in which it is this run's. Raises
+    OutputError where nothing can be written into it, or another run writes into it."""
 
     def make():
         try_folder(folder)
+        claim = Claim(folder)
         _remove_remains(folder)
+        return claim
 
-    _by_first(flow.ranks, make)
+    return _by_first(flow.ranks, make) or contextlib.nullcontext()
 
 
 def _by_first(ranks, do):
-    """Have the first rank do something; its OutputError is raised on all."""
-    error_text = ""
+    """Have the first rank do something; returns its answer there. Its OutputError is raised on all."""
+    answer, error_text = None, ""
     if ranks.rank == 0:
         try:
-            do()
+            answer = do()
         except OutputError as error:
             error_text = str(error)
 
     error_text = ranks.everyone(error_text)[0]
     if error_text:
         raise OutputError(error_text)
+
+    return answer
 
 
 def _refuse_results(folder, allowed):

@@ -26,17 +26,17 @@ from .report import Report
 from .restart import RESTART, read_restart, refuse_restart, write_restart
 from .results import draws, prepare, refuse_earlier, writes
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Run:
     """A case being computed.
 
-    restart: file to start from. folder: of its results. out: where lines go on rank 0. overwrite: results of an earlier
-    run in the folder are given up.
+    restart: file to start from. folder: of its results. out: where lines go on rank 0, None: standard output.
+    overwrite: results of an earlier run in the folder are given up.
     """
 
-    def __init__(self, case, comm=None, restart=None, folder=None, out=sys.stdout, overwrite=False):
+    def __init__(self, case, comm=None, restart=None, folder=None, out=None, overwrite=False):
         self.case = case
         self.folder = pathlib.Path(folder or case.output["folder"] or f"build/mini_solver/{case.name}")
 
@@ -58,12 +58,12 @@ class Run:
                 read_restart(flow, restart)
             if writes(case):
                 hdf5()
-                prepare(flow, self.folder)
+                stack.enter_context(prepare(flow, self.folder))
 
             self._make_files(Files(flow, artist), bool(restart))
-            stack.pop_all()  # from now on the artist leaves at the end of the run
+            self._at_end = stack.pop_all()  # the artist leaves, and other runs may write into the folder
 
-        self.report = Report(flow, out)
+        self.report = Report(flow, out or sys.stdout)
         self.asked_to_stop = False
         self._kept = flow.steps if restart and self._is_last(restart) else None  # step of the last restart file
 
@@ -82,7 +82,7 @@ class Run:
 
     def __call__(self) -> int:
         """Exit status: 0 done, 3 stopped by a signal with a restart written. Raises FlowError, OutputError."""
-        handlers = {number: signal.signal(number, self._stop) for number in SIGNALS}
+        handlers = {number: signal.signal(number, self._stop) for number in SIGNALS if not _outlives(number)}
         try:
             status = self._loop()
         except FlowError:
@@ -91,7 +91,7 @@ class Run:
                 self.files.wait()
             raise
         finally:
-            self.files.close()
+            self._at_end.close()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
@@ -129,7 +129,8 @@ class Run:
     def _files(self):
         """A line for each kind of file that was written."""
         if self.frames.film:
-            yield f"pictures: {self.frames.film}"
+            step = self.frames.step
+            yield f"pictures: {self.frames.film}" + (f", every {step} frames" if step > 1 else "")
         if self.fields.written:
             yield f"fields: {self.folder / self.fields.index}"
         if self.history.rows:
@@ -241,6 +242,11 @@ class Run:
                 self.frames.write(flow)
             if restart:
                 self._keep()
+
+
+def _outlives(number) -> bool:
+    """Whether a run goes on when its terminal has gone, as `nohup` asks for."""
+    return number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
 
 
 def main(case, comm=None, restart=None, folder=None, overwrite=False) -> int:

@@ -16,6 +16,7 @@ from .pictures import Scene, picture_of
 from .saved import write_bytes
 
 COLOURS = 256  # of a film
+MOST = 1000  # frames of a film: all of them are in memory while it is written
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Studio:
         data = io.BytesIO()
         image.save(data, "PNG", compress_level=3)
         write_bytes(order.path, data.getvalue())
-        self._images[order.path] = self._with_few_colours(image)
+        if len(self._images) < MOST:  # a film reads others
+            self._images[order.path] = self._with_few_colours(image)
 
     def film(self, order: Film):
         """Put frames together, those of earlier runs too."""

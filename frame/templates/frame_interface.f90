@@ -51,6 +51,7 @@ module frame_interface
   integer, parameter :: without_freal_8_real_4 = 1/merge(1, 0, storage_size(0.0_c_double) == 64)
   ! Single precision. With options that make it double (-freal-4-real-8) hosts have none: then another kind, never used.
   integer, parameter :: single = merge(int(selected_real_kind(18)), int(c_float), kind(1.0_c_float) == kind(1.0_c_double))
+  integer, parameter :: most_of_c = huge(0_c_int)
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
   integer(c_int), parameter :: none = 0, not_associated = 1, needs_pointer = 2, not_first = 3, not_set = 4, &
@@ -116,7 +117,7 @@ contains
   ! A whole block in one call: call frame_block('thermal', [frame_in('Q', Q), frame_out('rho', rho), frame_out('h', h)])
   ! It computes the named outputs and no others. Outputs that the collection does not list are possible where its inputs
   ! suffice.
-  subroutine frame_block(collection, fields, lo, hi, stat)
+  recursive subroutine frame_block(collection, fields, lo, hi, stat)
     character(*), intent(in) :: collection
     type(frame_field), intent(in) :: fields(:)
     integer, intent(in), optional :: lo(:), hi(:)
@@ -131,7 +132,7 @@ contains
   !   call frame_contract('product', [frame_in('A', A), frame_in('B', B), frame_out('C', C)])
   ! What the text adds to (+=) goes by frame_inout. Arrays have no gaps, but between the entries of the last index of the
   ! first output. docs/howto/tensor_expressions.md has the language, and the names that need no registering.
-  subroutine frame_contract(tag, fields, stat)
+  recursive subroutine frame_contract(tag, fields, stat)
     character(*), intent(in) :: tag
     type(frame_field), intent(in) :: fields(:)
     integer, intent(out), optional :: stat
@@ -146,7 +147,7 @@ contains
   ! Without a kind, call frame_react(fields=[..]), it is the volume.
   ! dt is a number, or a field: frame_in('dt', dt). status and steps may be left out; docs/howto/chemistry.md has them.
   ! frame_inout('steps', steps): cells of similar numbers there, as the last call left them, work together.
-  subroutine frame_react(kind, fields, dt, lo, hi, stat)
+  recursive subroutine frame_react(kind, fields, dt, lo, hi, stat)
     character(*), intent(in), optional :: kind
     type(frame_field), intent(in) :: fields(:)
     real(c_double), intent(in), optional :: dt
@@ -172,7 +173,7 @@ contains
   !   call frame_sync('host', [frame_inout('y', y)]); print *, y
   ! frame_needsync says whether some of the arrays are behind on a side, 'host' or 'device'. On a CPU both sides are one
   ! array, and nothing is ever behind. frame_unpair comes before an array is freed or moved.
-  subroutine frame_pair(fields, stat)
+  recursive subroutine frame_pair(fields, stat)
     type(frame_field), intent(in) :: fields(:)
     integer, intent(out), optional :: stat
     integer(c_int) :: status
@@ -180,7 +181,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  subroutine frame_unpair(fields, stat)
+  recursive subroutine frame_unpair(fields, stat)
     type(frame_field), intent(in) :: fields(:)
     integer, intent(out), optional :: stat
     integer(c_int) :: status
@@ -188,7 +189,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  subroutine frame_modify(side, fields, stat)
+  recursive subroutine frame_modify(side, fields, stat)
     character(*), intent(in) :: side
     type(frame_field), intent(in) :: fields(:)
     integer, intent(out), optional :: stat
@@ -197,7 +198,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  subroutine frame_sync(side, fields, stat)
+  recursive subroutine frame_sync(side, fields, stat)
     character(*), intent(in) :: side
     type(frame_field), intent(in) :: fields(:)
     integer, intent(out), optional :: stat
@@ -206,7 +207,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  subroutine frame_needsync(side, fields, needed, stat)
+  recursive subroutine frame_needsync(side, fields, needed, stat)
     character(*), intent(in) :: side
     type(frame_field), intent(in) :: fields(:)
     logical, intent(out) :: needed
@@ -219,14 +220,14 @@ contains
   end subroutine
 
   ! The message of this thread's last call: blank after a success.
-  subroutine frame_lasterror(message)
+  recursive subroutine frame_lasterror(message)
     character(*), intent(out) :: message
     integer(c_int) :: length
     length = c_lasterror(message, len(message, kind=c_int))
   end subroutine
 
   ! The status of this thread's last call.
-  subroutine frame_laststatus(status)
+  recursive subroutine frame_laststatus(status)
     integer, intent(out) :: status
     integer(c_int) :: value
     value = c_laststatus(value)
@@ -235,7 +236,7 @@ contains
 
   ! The same for several arrays, such as the species of Y:
   !   call frame_put([(frame_in('Y', q(i)%sf), i = 1, ns)], lo, hi, first, last)
-  subroutine put_fields(fields, lo, hi, first, last, stat)
+  recursive subroutine put_fields(fields, lo, hi, first, last, stat)
     type(frame_field), intent(in) :: fields(:)
     integer, intent(in), optional :: lo(:), hi(:), first, last
     integer, intent(out), optional :: stat
@@ -245,7 +246,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  subroutine get_fields(fields, lo, hi, first, last, stat)
+  recursive subroutine get_fields(fields, lo, hi, first, last, stat)
     type(frame_field), intent(in) :: fields(:)
     integer, intent(in), optional :: lo(:), hi(:), first, last
     integer, intent(out), optional :: stat
@@ -257,34 +258,34 @@ contains
 
 !@PROCEDURES
 
-  subroutine set_array(tag, values, stat)
+  recursive subroutine set_array(tag, values, stat)
     character(*), intent(in) :: tag
     real(c_double), intent(in) :: values(:)
     integer, intent(out), optional :: stat
     call frame_setconstants(tag, values, size(values), stat)
   end subroutine
 
-  subroutine set_integer(tag, value, stat)
+  recursive subroutine set_integer(tag, value, stat)
     character(*), intent(in) :: tag
     integer, intent(in) :: value
     integer, intent(out), optional :: stat
     call frame_setparameter(tag, real(value, c_double), stat)
   end subroutine
 
-  subroutine set_logical(tag, value, stat)
+  recursive subroutine set_logical(tag, value, stat)
     character(*), intent(in) :: tag
     logical, intent(in) :: value
     integer, intent(out), optional :: stat
     call frame_setparameter(tag, merge(1, 0, value), stat)
   end subroutine
 
-  pure function keep(wanted) result(flag)
+  pure recursive function keep(wanted) result(flag)
     logical, intent(in) :: wanted
     integer(c_int) :: flag
     flag = merge(1_c_int, 0_c_int, wanted)
   end function
 
-  pure function corner(bounds) result(four)
+  pure recursive function corner(bounds) result(four)
     integer, intent(in), optional :: bounds(:)
     integer(c_int64_t) :: four(4)
     integer :: n
@@ -294,32 +295,43 @@ contains
     four(1:n) = bounds(1:n)
   end function
 
-  pure function text_or_empty(text) result(ended)
+  pure recursive function text_or_empty(text) result(ended)
     character(*), intent(in), optional :: text
     character(:, c_char), allocatable :: ended
     ended = c_null_char
     if (present(text)) ended = trim(text)//c_null_char
   end function
 
-  pure function index_or_0(index) result(value)
+  ! An integer of the host as C's. Its integers may have 8 bytes: a number that C's have no room for becomes the nearest
+  ! one, which is out of range everywhere.
+  pure recursive function as_c(value) result(number)
+    integer, intent(in) :: value
+    integer(c_int) :: number
+    number = int(max(min(value, most_of_c), -most_of_c - 1), c_int)
+  end function
+
+  pure recursive function index_or_0(index) result(value)
     integer, intent(in), optional :: index
     integer(c_int) :: value
     value = 0
-    if (present(index)) value = merge(zero_given, int(index, c_int), index == 0)
+    if (present(index)) value = merge(zero_given, as_c(index), index == 0)
   end function
 
-  ! A name begins behind the first blanks. It ends at a blank or another character that is not printable ASCII, and after
-  ! 63 characters.
-  pure function named(tag, way, size) result(field)
+  ! A name without the blanks around it; it ends at char(0), and after 63 characters. libframe refuses what is no name.
+  pure recursive function named(tag, way, size) result(field)
     character(*), intent(in) :: tag
     integer(c_int), intent(in) :: way, size
     type(frame_field) :: field
     character(63) :: name
-    integer :: i
-    field%tag = c_null_char
+    integer :: last, i
     name = adjustl(tag)
-    do i = 1, 63
-      if (iachar(name(i:i)) <= 32 .or. iachar(name(i:i)) >= 127) exit
+    last = index(name//c_null_char, c_null_char) - 1
+    do while (last > 0)
+      if (iachar(name(last:last)) > 32) exit
+      last = last - 1
+    end do
+    field%tag = c_null_char
+    do i = 1, last
       field%tag(i) = name(i:i)
     end do
     field%way = way
@@ -332,7 +344,7 @@ contains
     field%lower = 1
   end function
 
-  pure function place(pointer) result(address)
+  pure recursive function place(pointer) result(address)
     type(c_ptr), intent(in) :: pointer
     integer(c_intptr_t) :: address
     address = transfer(pointer, address)
@@ -340,7 +352,7 @@ contains
 
   ! gfortran (seen with 12, and in the source of 16) passes a component of an array of a derived type to a pointer as if
   ! it began where the derived type does: 1 if this compiler does so, 0 if not.
-  function misplaces_components() result(answer)
+  recursive function misplaces_components() result(answer)
     integer(c_int) :: answer
     type :: pair
       real(c_double) :: one, two
@@ -349,7 +361,7 @@ contains
     answer = merge(0_c_int, 1_c_int, first_place(pairs%two) == place(c_loc(pairs(1)%two)))
   end function
 
-  function first_place(array) result(address)
+  recursive function first_place(array) result(address)
     real(c_double), pointer, intent(in) :: array(:)
     integer(c_intptr_t) :: address
     address = place(c_loc(array(lbound(array, 1))))
@@ -360,7 +372,7 @@ contains
   ! size: the address is right, but not that of a section of the pointer, so its first element has to agree. The words
   ! are the address, an offset, the size of an element, its type, and the unit of the strides. first: address of the
   ! first element, as the host passes it for itself; 0: not given.
-  subroutine settle(field, words, first)
+  recursive subroutine settle(field, words, first)
     type(frame_field), intent(inout) :: field
     integer(c_intptr_t), intent(in) :: words(5), first
     integer(c_int), save :: misplaced = -1

@@ -34,7 +34,6 @@ static __thread const char *frame_entry;
 static __thread int frame_by_module; /* whether the call came through the Fortran module */
 static char frame_start_error[3000]; /* why Python did not start: the same for every thread */
 static int frame_python_is_up, frame_python_is_ours, frame_is_initialized, frame_first_arguments[5];
-static int frame_comm, frame_has_comm;
 static pthread_once_t frame_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t frame_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 

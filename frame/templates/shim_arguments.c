@@ -55,23 +55,48 @@ static const char *frame_begin(const char *text) {
     return text + n;
 }
 
+static int frame_is_printable(char c) { return c > ' ' && c < 127; }
+
 /* A name ends at NUL, at a blank or another character that is not printable ASCII, and after 63 characters. */
 static int frame_name(const char *from, char *to) {
     int n;
     from = frame_begin(from);
-    for (n = 0; n < FRAME_TAG - 1 && from[n] > ' ' && from[n] < 127; n++) to[n] = from[n];
+    for (n = 0; n < FRAME_TAG - 1 && frame_is_printable(from[n]); n++) to[n] = from[n];
     to[n] = 0;
     return n;
 }
 
+static int frame_refuse_name(const char *name, const char *text) {
+    return frame_refuse(FRAME_BAD_ARGUMENT,
+                        "%s is '%.80s', wanted a name: up to %d characters of printable ASCII, no blanks.", name, text,
+                        FRAME_TAG - 1);
+}
+
+/* Whether only blanks stand behind a name. A caller of the symbols may have forgotten char(0): then other texts do. */
+static int frame_ends(const char *text) {
+    if (!frame_by_module) return 1;
+    while (*text && (unsigned char)*text <= ' ') text++;
+    return !*text;
+}
+
 static int frame_copy_tag(const char *name, const char *from, char *to) {
+    int n;
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
-    if (frame_name(from, to)) return FRAME_DONE;
     from = frame_begin(from);
+    n = frame_name(from, to);
+    if (n) return frame_ends(from + n) ? FRAME_DONE : frame_refuse_name(name, from);
     if ((unsigned char)*from > ' ')
         return frame_refuse(FRAME_BAD_ARGUMENT, "%s begins with the byte 0x%02X, wanted a name in printable ASCII.",
                             name, (unsigned char)*from);
     return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name%s.", name, frame_hint(" ended by char(0)"));
+}
+
+/* The name of an array of the module, as `named` there passes it. */
+static int frame_check_tag(const char *tag) {
+    int n;
+    for (n = 0; n < FRAME_TAG && tag[n]; n++)
+        if (!frame_is_printable(tag[n])) return frame_refuse_name("the name of an array", tag);
+    return FRAME_DONE;
 }
 
 /* A text (file name, list of names, value) ends at NUL or a control character, other than those of `within`; blanks at
@@ -108,6 +133,7 @@ static int frame_check_fields(const struct frame_field *fields, int n) {
     int i;
     for (i = 0; i < n; i++) {
         const int problem = fields[i].problem;
+        if (frame_check_tag(fields[i].tag)) return FRAME_BAD_ARGUMENT;
         if (problem)
             return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%.63s' %s.", fields[i].tag,
                                 what[problem > 0 && problem < known ? problem : unset]);

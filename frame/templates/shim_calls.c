@@ -16,18 +16,9 @@ static int own_initialize(int device_id, int nGridPoints, int ns, int nq, int iT
     return FRAME_DONE;
 }
 
-static int own_setcomm(int fcomm) {
-    int status = frame_from_python(py_setcomm(fcomm));
-    if (status) return status;
-    frame_comm = fcomm;
-    frame_has_comm = 1;
-    return FRAME_DONE;
-}
-
 static int own_finalize(void) {
     int status = frame_from_python(py_finalize());
     if (status) return status;
     frame_is_initialized = 0;
-    frame_has_comm = 0;
     return FRAME_DONE;
 }

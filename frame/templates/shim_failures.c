@@ -8,27 +8,11 @@ static void frame_flush(void) {
 
 /* The default policy: after a failed call the run ends, so that it cannot finish "well" with wrong numbers. */
 static void frame_stop(int status) {
-    /* Fortran's own MPI symbols need no MPI at link time; the communicator is the integer that the host passed. */
-    void (*initialized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_initialized_");
-    void (*finalized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_finalized_");
-    void (*abort_all)(int *, int *, int *) = (void (*)(int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_abort_");
-    int running = 0, over = 0, error = 0, code = 70 + status;
-    /* MPI_COMM_WORLD in Fortran, for a failure before frame_setcomm: 0 in Open MPI, 0x44000000 in MPICH and its family
-     */
-    int world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") ? 0 : 0x44000000;
-    int comm = frame_has_comm ? frame_comm : world;
-
+    const int code = 70 + status;
     signal(SIGPIPE, SIG_IGN); /* a message that nobody reads does not change the exit status */
     fprintf(stderr, "libframe: stopped by status %d in %s\n", status, frame_error);
     frame_flush();
-    if (initialized && finalized && abort_all) {
-        initialized(&running, &error);
-        if (running) finalized(&over, &error);
-        if (running && !over) {
-            usleep(300000); /* MPICH: a launcher that receives the abort first may end without printing the message */
-            abort_all(&comm, &code, &error);
-        }
-    }
+    frame_mpi_abort(code);
     exit(code);
 }
 

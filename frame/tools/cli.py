@@ -31,7 +31,8 @@ MIXTURE, MODELS = "mixture", "models of the mixture"  # groups of options that s
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command. Exit status: 0 done; 1 refused (message on stderr) or a validation failed; 2 wrong usage.
+    """Runs a command. Exit status: 0 done; 1 refused (message on stderr) or a validation failed; 2 wrong usage;
+    130 stopped by Ctrl-C.
 
     arguments: default sys.argv.
     """
@@ -48,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"python -m frame {given.command}: stopped by Ctrl-C.", file=sys.stderr)
+        return 130  # as shells have it
     except BrokenPipeError:  # what reads our lines, such as `head`, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -77,7 +77,7 @@ def run(given, mixture) -> pathlib.Path:
 
     figure = _draw(plt, edge, over_x, there)
     shown = ", ".join(f"{name} {share:.3g}" for name, share in zip(there, X))
-    figure.suptitle(f"{pathlib.Path(given.mixture).name}: {shown} (mole fractions)", fontsize=11)
+    figure.suptitle(f"{pathlib.Path(given.mixture).name}: {shown} (mole fractions)", fontsize=11, parse_math=False)
     return save(plt, figure, given.out)
 
 

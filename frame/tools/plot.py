@@ -277,7 +277,7 @@ def run(given, mixture) -> pathlib.Path:
     draw = _map if len(variables) == 2 else _curves
     figure = draw(plt, given, _Job(mixture, variables, kept, line, what, points))
     heading = f"{pathlib.Path(given.mixture).name}: {_heading(line, kept)}"
-    figure.suptitle(heading.rstrip(": "), fontsize=11)
+    figure.suptitle(heading.rstrip(": "), fontsize=11, parse_math=False)
 
     return save(plt, figure, given.out)
 

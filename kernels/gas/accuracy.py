@@ -43,8 +43,10 @@ def spelled(options: dict) -> str:
     return ", ".join(f"`{key} = {value}`" for key, value in options.items())
 
 
+NEAREST = "nearest"  # the default
+
 ABOUT = {
-    "nearest": f"Stands for {spelled(REFERENCE)} where a species has a row in `fluids.csv`; "
+    NEAREST: f"Stands for {spelled(REFERENCE)} where a species has a row in `fluids.csv`; "
     f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. Species without a row are "
     "estimated by name. The first does not come into question where a species has another Tc or pc than its row. "
     "`info` and the start say which and why. As the default it leaves options alone that are given, and has no effect "
@@ -144,4 +146,4 @@ def as_cantera(options: dict) -> dict:
 
 preset("accuracy", "cantera", lambda options, species: (as_cantera(options), ""))
 preset("accuracy", "reference", lambda options, species: (CLOSEST, ""))
-preset("accuracy", "nearest", nearest)
+preset("accuracy", NEAREST, nearest)

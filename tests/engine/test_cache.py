@@ -1,6 +1,7 @@
 """The cache of compiled kernels on the CPU: one compilation among ranks that start at once, broken entries, folders
 that cannot be written."""
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -17,6 +18,7 @@ import pytest
 from hosts import ROOT
 
 from kernels.engine.backend import cache, cpu
+from kernels.engine.errors import BackendError
 
 PROGRAM = """
 import numpy as np
@@ -177,6 +179,18 @@ def test_a_job_without_a_path(tmp_path):
     command = [sys.executable, "-c", TINY_KERNEL]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, env=environment)
     assert (done.returncode, done.stdout) == (0, "tiny\n"), done.stderr
+
+
+def test_a_folder_without_a_path_while_the_process_goes_to_another(tmp_path):
+    """FRAME_CACHE=. : the loader would look for a name without a path among the system's libraries."""
+    (tmp_path / "elsewhere").mkdir()
+    code = f"import os, sys\nsys.path.insert(0, {str(ROOT)!r})\n" + TINY_KERNEL
+    code += "\nos.chdir('elsewhere')\n" + TINY_KERNEL.replace("tiny", "small")
+    environment = {**os.environ, "FRAME_CACHE": "."}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True, env=environment)
+
+    assert (done.returncode, done.stdout) == (0, "tiny\nsmall\n"), done.stderr
+    assert len(list(tmp_path.glob("*.so"))) == 2 and not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_the_compiler_behind_a_wrapper_decides_the_key(monkeypatch, tmp_path):
@@ -406,6 +420,29 @@ def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
     monkeypatch.delenv("FRAME_ARCH")
 
     assert cpu.processor.__wrapped__(cpu.target()) == native != platform.machine()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
+def test_a_target_that_the_processor_lacks_is_refused_before_a_kernel_runs(monkeypatch, tmp_path):
+    """The first instruction that it does not know would end the process. Compiling for other nodes is no error."""
+    monkeypatch.setattr(cpu, "processor", lambda arch: "x86_64\nflags\t: sse2 ssse3 sse4_1 sse4_2 popcnt avx")
+    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
+    source = cpu.Source("tiny", 'extern "C" int tiny(const void *, long, int) { return 0; }', quick=True)
+    cpu.refuse_target.cache_clear()
+
+    for arch, words in {
+        "x86-64": "",
+        "x86-64-v2": "",
+        "x86-64-v3": "FRAME_ARCH = x86-64-v3: this processor has no avx2, bmi1, bmi2, f16c, fma, movbe, so kernels",
+        "x86-64-v4": "avx512vl",
+        "haswell": "",  # names of processors are not known here
+    }.items():
+        monkeypatch.setenv("FRAME_ARCH", arch)
+        module = cpu.CpuBackend().compile(source)
+        with pytest.raises(BackendError, match=words) if words else contextlib.nullcontext():
+            module.address("tiny")
+
+    cpu.refuse_target.cache_clear()
 
 
 WIDTHS = """

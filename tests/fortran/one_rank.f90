@@ -2,6 +2,7 @@
 ! LATE in its environment comes 6 seconds late to this call; one with JUNK passes a number that is no communicator. A rank
 ! with OUTSIDE has MPI_COMM_NULL from a split, the others their own communicator; one with FORGOT passes MPI_COMM_NULL, where
 ! the others pass MPI_COMM_WORLD, and passes this 3 seconds later; FORGOT=for good: never, it waits for the others instead.
+! STARTED: all have started Python before they begin.
 program one_rank
   use frame_interface
   implicit none
@@ -25,6 +26,12 @@ program one_rank
     color = merge(MPI_UNDEFINED, 1, outside /= '')
     call MPI_COMM_SPLIT(MPI_COMM_WORLD, color, rank, comm, error)
   end if
+  call get_environment_variable('STARTED', late)
+  if (late /= '') then
+    call frame_version(message, stat=stat)
+    call MPI_BARRIER(MPI_COMM_WORLD, error)
+  end if
+  call get_environment_variable('LATE', late)
   call get_environment_variable('FORGOT', forgot)
   if (forgot /= '') then
     call frame_setcomm(MPI_COMM_NULL, stat=stat)

@@ -1,5 +1,6 @@
 """Entry points that answer with an integer or a text, from Fortran and from C."""
 
+import re
 import subprocess
 
 import pytest
@@ -151,35 +152,47 @@ def test_options_that_change_kinds_are_for_the_host_s_other_files(option, tmp_pa
     assert done.stdout.split() == [str(kind), "1", f"{rho:.3f}"], done.stdout + done.stderr
 
 
-def test_eight_byte_integers(tmp_path):
-    """A host compiled with -fdefault-integer-8 has to compile the module so, too: the answer is its integer."""
-    text = (BUILD / "frame_interface.f90").read_text()
-
-    program = """program p
+LONG = """program p
   use frame_interface
-  integer :: value
+  integer, parameter :: over = 2**32_8
+  integer :: value, stat
+  character(200) :: text
+  real(8), target :: T(4)
   value = -1
+  T = 300
+  call frame_initialize(-1, over + 16, 3, 8, 0, stat); call tell('initialize')
   call frame_initialize(-1, 16, 3, 8, 0)
   call frame_getnumber('nq', value)
   print '(i0,1x,i0)', kind(value), value
+  call frame_launch('thermal', over + 2, stat); call tell('launch')
+  call frame_put('T', T, first=over + 1, last=over + 4, stat=stat); call tell('put')
+  call frame_put('T', T, first=1 - over, last=4, stat=stat); call tell('put below')
+  call frame_setparameter('check', over + 1, stat); call tell('setparameter')
   call frame_finalize()
+contains
+  subroutine tell(what)
+    character(*), intent(in) :: what
+    call frame_lasterror(text)
+    print '(a,1x,i0,1x,a)', what, stat, trim(text)
+  end subroutine
 end program
 """
 
-    (tmp_path / "p.f90").write_text(text + program)
 
-    command = [
-        "gfortran",
-        "-fdefault-integer-8",
-        "-ffree-line-length-none",
-        "p.f90",
-        "-o",
-        "p",
-        f"-L{BUILD}",
-        "-lframe",
-    ]
+def test_eight_byte_integers(tmp_path):
+    """A host compiled with -fdefault-integer-8 has to compile the module so, too: the answer is its integer. A number
+    that C's integers have no room for is refused; it lost its upper bits, and others were taken."""
+    (tmp_path / "p.f90").write_text((BUILD / "frame_interface.f90").read_text() + LONG)
+    link = [f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"]
+    command = ["gfortran", "-fdefault-integer-8", "-ffree-line-length-none", "p.f90", "-o", "p", *link]
+    subprocess.run(command, check=True, cwd=tmp_path)
 
-    subprocess.run([*command, f"-Wl,-rpath,{BUILD}"], check=True, cwd=tmp_path)
     done = run(tmp_path / "p")
 
-    assert done.stdout.split() == ["8", "8"], done.stdout + done.stderr
+    most = 2**31 - 1
+    wanted = (
+        rf"initialize 3 .*nGridPoints = {most}, wanted 1\.\..*\n8 8\nlaunch 3 .*nActive = {most}, wanted 1\.\.16 .*\n"
+        rf"put 3 .*stripe {most}\.\.{most}, wanted within 1\.\.4.*\nput below 3 .*stripe -{most + 1}\.\.4, .*\n"
+        r"setparameter 3 .*'check' is 4294967297.0, .*\n"
+    )
+    assert re.fullmatch(wanted, done.stdout), done.stdout + done.stderr

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from hosts import BUILD, MPICH, MPIS, OPENMPI, ROOT, compiled, run
+from hosts import BUILD, MPICH, MPIS, OPENMPI, ROOT, SOURCES, compiled, library, run
 from test_interop import N2, RETURN, python_file, told, traps
 
 import kernels
@@ -129,6 +129,21 @@ def test_a_wrong_setting_on_one_rank_fails_setcomm_on_all():
     assert done.stdout.splitlines() == wanted, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("here, there, same", [("chosen", None, False), ("nearest", None, True), (None, "", True)])
+@every_mpi
+@pytest.mark.quick(here="chosen", mpi=[MPICH])
+@pytest.mark.quick(here="nearest", mpi=[OPENMPI])
+def test_ranks_have_the_models_of_one_variable(mpi, here, there, same, tmp_path):
+    """A launcher that passes FRAME_ACCURACY to its own node only would have ranks compute by different models."""
+    wrapper = on_a_rank(tmp_path, "unused=" if here is None else f"FRAME_ACCURACY={here}")
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi, FRAME_ACCURACY=there)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    said = "4 frame_setcomm: FRAME_ACCURACY is 'nearest' on rank 0 and 'chosen' on rank 1, so that they would compute"
+    for rank in range(2):
+        assert f"rank {rank} setcomm " + ("0" if same else said) in done.stdout
+
+
 # ---- a rank that fails in a collective call -----------------------------------------------------------------------
 
 WRAPPER = """#!/bin/sh
@@ -167,6 +182,42 @@ def test_a_rank_that_cannot_start_keeps_nobody_waiting(mpi, variable, status, me
         assert (message if rank == 1 else "rank 1") in line, line
         assert f"rank {rank} initialize {initialized if rank == 1 else 0}" in done.stdout
         assert f"rank {rank} finalize 0 worst {initialized}" in done.stdout
+
+
+def c_host(mpi, folder):
+    """The compiled mpi_host.c: with MPI's own C compiler, so that no Fortran symbols of MPI are in the process."""
+    library()
+    if mpi.missing:
+        pytest.skip(mpi.missing)
+    compiler = mpi.compiler.replace("mpifort", "mpicc")
+    link = [f"-I{BUILD}", f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"]
+    subprocess.run([compiler, "-Wall", SOURCES / "mpi_host.c", "-o", folder / "host", *link], check=True)
+
+    return folder / "host"
+
+
+@every_mpi
+def test_a_rank_of_a_c_host_that_cannot_start_keeps_nobody_waiting(mpi, tmp_path):
+    host = c_host(mpi, tmp_path)
+    wrapper = on_a_rank(tmp_path, "FRAME_PYTHON=/bin/ls")
+
+    done = run(wrapper, host, N2, ranks=2, mpi=mpi, **RETURN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rank 1 setcomm 1 frame_setcomm: FRAME_PYTHON = /bin/ls is no Python interpreter." in done.stdout
+    assert "rank 0 setcomm 4 frame_setcomm: rank 1 of this communicator cannot start" in done.stdout
+
+
+@every_mpi
+@pytest.mark.quick(mpi=[OPENMPI])
+def test_a_failure_of_a_c_host_ends_all_ranks(mpi, tmp_path):
+    """By MPI_Abort, where a launcher might not mind a rank that leaves. The host's communicator is gone by then."""
+    host = c_host(mpi, tmp_path)
+    wrapper = on_a_rank(tmp_path, "NO_FILE=1")
+
+    done = run(wrapper, host, N2, ranks=2, mpi=mpi)
+    assert done.returncode == 73, done.stdout + done.stderr
+    assert "status 3 in frame_tvproperties_loadmixture: nothing.yaml: cannot be read" in done.stderr
+    assert re.search("(?i)MPI_ABORT was invoked|called MPI_Abort", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
@@ -239,7 +290,7 @@ def test_the_null_communicator_where_others_count_on_a_rank(mpi, tmp_path):
     """They say that they wait, and go on when the rank passes what they passed."""
     wrapper = on_a_rank(tmp_path, "FORGOT=1")
 
-    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi)
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi, STARTED="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(rf"rank 1 without 3 .*{NULL}", done.stdout)
     assert "rank 0 waits in frame_setcomm, which every rank has to call" in done.stderr

@@ -19,6 +19,7 @@ OPTIONS = [
     ("gfortran", "-O1", "-fdefault-integer-8"),
     ("gfortran", "-O1", "-fdefault-real-8", "-fdefault-integer-8", "-fdefault-double-8"),
     ("gfortran", "-O1", "-fPIC", "-frecursive", "-finit-real=snan"),
+    ("gfortran", "-O1", "-fno-automatic", "-fcheck=all", "-finit-real=snan", "-finit-derived"),
     ("flang", "-O0"),
     ("flang", "-O3"),
     ("flang", "-O0", "-fdefault-integer-8", "-fdefault-real-8"),

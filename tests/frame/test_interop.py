@@ -16,6 +16,7 @@ from hosts import BUILD, FORTRAN, OWN_KERNEL, ROOT, SOURCES, compile_with_module
 
 N2 = ROOT / "examples" / "mixtures" / "n2.yaml"
 RETURN = {"FRAME_ON_ERROR": "return"}
+NAME = "wanted a name: up to 63 characters of printable ASCII, no blanks."
 
 
 def traps(case, *arguments, flags=(), mpi=None, **options):
@@ -187,6 +188,12 @@ def test_names_and_paths_of_any_form(tmp_path):
         "no file": (3, "cannot be read (No such file or directory)"),
         "no name": (3, "collection is empty, wanted a name"),
         "another name": (3, "'thermic'"),
+        "an array with a blank within": (3, f"the name of an array is 'T of it', {NAME}"),
+        "a collection with a blank within": (3, f"collection is 'thermal viscous', {NAME}"),
+        "a view with blanks within": (3, f"the name of an array is 'Y  O2', {NAME}"),
+        "a parameter with a blank within": (3, f"tag is 'check point', {NAME}"),
+        "a view in UTF-8": (3, f"the name of an array is 'T\N{LATIN SMALL LETTER A WITH DIAERESIS}', {NAME}"),
+        "a long name": (3, f"{63 * 'A'}', {NAME}"),
     }
     for what, (status, words) in failed.items():
         assert got[what][0] == status and words in got[what][1], (what, got[what])
@@ -197,6 +204,8 @@ def test_names_and_paths_of_any_form(tmp_path):
         "a logical parameter",
         "blanks before a path",
         "blanks before names",
+        "an end of line behind a name",
+        "NUL behind a name",
     ):
         assert got[what] == (0, ""), what
 

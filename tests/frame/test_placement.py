@@ -11,7 +11,7 @@ import kernels
 from frame import frame as frames
 from frame.config import Config
 from frame.devices import placement
-from frame.errors import ArgumentError
+from frame.errors import ArgumentError, FrameError
 from frame.mpi import Alone
 from frame.stripe import IN, OUT, Field
 from kernels.engine.backend import cuda
@@ -95,6 +95,28 @@ def test_a_choice_of_the_host_stays(frame, capsys):
 
     with pytest.raises(ArgumentError, match="FRAME_PLACEMENT is 'fastest', wanted one of rule, device, measured"):
         Config({"FRAME_PLACEMENT": "fastest"})
+
+
+@pytest.mark.parametrize(
+    "file, words", [(N2, "rank 1 failed: no file"), ("nothing.yaml", "nothing.yaml: cannot be read")]
+)
+def test_a_rank_without_the_mixture_is_an_error_on_all(frame, file, words):
+    """The others would wait for its times. Rank 1 has no file; rank 0, this one, with or without."""
+    shared = []
+
+    class Two(Alone):
+        size = 2
+
+        def share(self, value):
+            shared.append(value)
+            return [value, "no file"]
+
+    frame.initialize(-1, 128, 1, 1, 0)
+    frame.comm = Two()
+    with pytest.raises(FrameError, match=words):
+        frame.load_mixture(file, "")
+
+    assert len(shared) == 1 and (words in shared[0]) == (file != N2)
 
 
 def test_all_ranks_take_the_side_of_the_slowest(monkeypatch):

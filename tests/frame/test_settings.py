@@ -1,11 +1,15 @@
 """Life cycle, options, environment, statuses."""
 
+import re
+
 import numpy as np
 import pytest
 from frame_host import MIXTURES, Host, asked, field
+from hosts import ROOT
 
 import kernels
-from frame.config import Config
+from frame import Frame
+from frame.config import VARIABLES, Config, misspelt
 from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, status_of, text_of
 
 
@@ -164,6 +168,32 @@ def test_environment():
     assert (Config({}).backend, Config({}).threads, Config({}).timers, Config({}).check) == ("auto", 1, False, False)
     with pytest.raises(ArgumentError, match="FRAME_TIMERS is yes"):
         Config({"FRAME_TIMERS": "yes"})
+
+
+def test_variables_that_nobody_reads(capfd, monkeypatch):
+    """A name that is like one of the layer's; a host may have variables of its own. The page has all that are read."""
+    wanted = ["FRAME_THREAD is set, and is not read, did you mean 'FRAME_THREADS'?"]
+    given = {"FRAME_THREAD": "4", "FRAME_COLOUR": "red", "FRAMES_WAIT": "1", "WAIT": "1", "FRAME_WAIT": "1"}
+    assert misspelt(given) == wanted and misspelt(dict.fromkeys(VARIABLES, "")) == []
+
+    monkeypatch.setenv("FRAME_THREAD", "4")
+    frame = Frame()
+    frame.initialize(-1, 16, 1, 1, 0)
+    frame.finalize()
+    assert f"libframe: {wanted[0]}\n" in capfd.readouterr().err
+
+    page = (ROOT / "docs/reference/environment.md").read_text()
+    assert sorted(VARIABLES) == sorted(set(re.findall(r"`(FRAME_[A-Z_]+)`", page)))
+
+    with pytest.raises(ArgumentError, match="FRAME_ON_ERROR is 'Return', wanted one of abort, return"):
+        Config({"FRAME_ON_ERROR": "Return"})
+
+
+def test_a_trace_lies_where_the_host_started(tmp_path, monkeypatch):
+    """A host may go to another folder before frame_finalize, which writes the file."""
+    monkeypatch.chdir(tmp_path)
+    assert Config({"FRAME_TRACE": "trace.json"}).trace == str(tmp_path / "trace.json")
+    assert Config({}).trace == ""
 
 
 def test_statuses_of_exceptions():

@@ -9,7 +9,7 @@ import sys
 
 import cuda_on_cpu
 import pytest
-from hosts import BUILD, ROOT, SOURCES, compiled, library, run
+from hosts import BUILD, MODULE, ROOT, SOURCES, compiled, library, need, run
 
 from kernels import get_backend
 from kernels.engine import backend as backends
@@ -78,6 +78,22 @@ def test_threads_of_a_fortran_host_work_side_by_side():
     assert got["get"] == [
         "'rho' is stale: 'thermal' computed it for another block ('T' has been filled from another array since)."
     ]
+
+
+def test_a_module_that_is_compiled_with_static_variables(tmp_path):
+    """-fno-automatic, as old codes need it, makes variables of procedures static: threads would share those of the
+    module."""
+    library()
+    compiler = need("gfortran")
+    free = "-ffree-line-length-none"
+    subprocess.run([compiler, "-O1", "-fno-automatic", free, "-c", MODULE], check=True, cwd=tmp_path)
+
+    host = ["-O1", "-fopenmp", "-cpp", free, SOURCES / "threads.f90", "frame_interface.o", "-o", "threads"]
+    link = [f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"]
+    subprocess.run([compiler, *host, *link], check=True, cwd=tmp_path)
+    done = run(tmp_path / "threads", N2, 1000)
+
+    assert "1000 sequences: 0 wrong, 0 failed" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_thread_launches_what_it_filled_itself(c_host):

@@ -449,6 +449,19 @@ def test_the_command_tells_and_exits(tmp_path, capsys):
     assert "known: interface" in capsys.readouterr().err
 
 
+def test_ctrl_c_before_the_first_step_is_a_line(tmp_path, capsys, monkeypatch):
+    """While kernels are compiled, say: no traceback through the compiler's wrapper."""
+
+    def interrupted(*_given, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("examples.mini_solver.run.Flow", interrupted)
+    case = ROOT / "examples/mini_solver/cases/sod_n2.toml"
+
+    assert main([str(case), "--folder", str(tmp_path / "out")]) == 3
+    assert capsys.readouterr().err == "python -m examples.mini_solver: stopped by Ctrl-C.\n"
+
+
 def test_a_case_file_of_another_editor(tmp_path):
     """A mark of the byte order, ends of lines of another system, and a title in UTF-8 whatever the locale is."""
     path = tmp_path / "case.toml"

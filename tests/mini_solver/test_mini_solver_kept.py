@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -71,6 +72,30 @@ def test_a_restart_is_there_whenever_the_run_is_killed(tmp_path, monkeypatch):
             assert last <= 3, last  # operations of the very first file
 
     assert found == {0, 1, 2} and last > 12  # the last operation makes the restart of step 3
+
+
+def test_one_run_at_a_time_writes_into_a_folder(tmp_path):
+    """A second run is refused, also with --restart or --overwrite, until the first has ended."""
+    case = dict(WAVE, output=dict(restart=1, report=0))
+    first = Run(Case(case), folder=tmp_path, out=io.StringIO())
+    again = dict(folder=tmp_path, out=io.StringIO(), overwrite=True)
+
+    with pytest.raises(OutputError, match="is in use by a run that has not ended"):
+        Run(Case(case), **again)
+
+    assert first() == 0 and Run(Case(case), restart=tmp_path / "restart.h5", **again)() == 0
+
+
+@pytest.mark.parametrize("end", ["> /dev/full", ">&-", "2>&1 | true"])
+@pytest.mark.quick(end="> /dev/full")
+def test_a_run_does_not_need_a_terminal(tmp_path, end):
+    """Lines that cannot be printed are lost: a closed window, a full disk or a `head` behind it ends no run."""
+    words, env = command(small(tmp_path), "--folder", tmp_path / "out")
+    line = f"{shlex.join(words)} {end}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "Error" not in done.stderr and int(restart_of(tmp_path / "out")["steps"]) == 4
 
 
 @pytest.mark.full

@@ -101,8 +101,10 @@ def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
     assert told[0] == told[1] and states[0] == states[1] and 2 < f.steps < 10
 
 
-@pytest.mark.parametrize("number, ranks", [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 2)])
-@pytest.mark.quick(number="SIGINT", ranks=0)
+@pytest.mark.parametrize(
+    "number, ranks", [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 2)]
+)
+@pytest.mark.quick(number="SIGHUP", ranks=0)
 def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
     if ranks and not shutil.which("mpirun"):
         pytest.skip("needs mpirun")

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from examples.mini_solver import frames
 from examples.mini_solver.artist import Artist
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import OutputError
@@ -55,13 +56,14 @@ def test_a_job_that_fails_is_the_last():
 
 
 def test_frames_and_their_film(tmp_path):
-    """Each frame is a picture of its own; the film has them in the order that was asked for."""
+    """Each frame is a picture of its own; the film has them in the order of the call. A title is text, not TeX."""
     pytest.importorskip("matplotlib")
     from PIL import Image
 
     paths = [tmp_path / f"{number}.png" for number in range(3)]
     with Artist() as artist:
-        artist.send(Sheet(Scene.of(Case(CASE)), {"T": look("T", "K")}, {"T": (0.0, 3.0)}, []))
+        scene = Scene.of(Case({**CASE, "title": r"50$ of p_$\frac and {x"}))
+        artist.send(Sheet(scene, {"T": look("T", "K")}, {"T": (0.0, 3.0)}, []))
         for number, path in enumerate(paths):
             artist.send(Frame(path, {"T": np.full((32, 64), float(number))}, 1e-3 * number))
         artist.send(Film(tmp_path / "film.gif", paths, 100))
@@ -73,6 +75,21 @@ def test_frames_and_their_film(tmp_path):
             middles.append(picture.getpixel((picture.width // 2, picture.height // 2)))
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames == 3 and len(set(middles)) == 3
+
+
+def test_a_film_of_many_frames_has_some_of_them(tmp_path, monkeypatch):
+    """All frames of a film are in memory at once; the files of all are there."""
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    monkeypatch.setattr(frames, "MOST", 2)
+    out = io.StringIO()
+    case = Case({**CASE, "time": {"steps": 4}, "output": {"frames": 1}})
+    assert Run(case, folder=tmp_path, out=out)() == 0
+
+    assert len(list(tmp_path.glob("frame-*.png"))) == 5 and "frames.gif, every 3 frames" in out.getvalue()
+    with Image.open(tmp_path / "frames.gif") as film:
+        assert film.n_frames == 2
 
 
 @pytest.mark.parametrize("cells", [[64], [64, 32]])
@@ -122,6 +139,7 @@ def test_a_picture_that_cannot_be_written_is_named(tmp_path, why):
         path.parent.write_text("")
 
     with Artist() as artist, pytest.raises(OutputError, match="'.*frame.png.* cannot be written"):
-        artist.send(Sheet(Scene.of(Case(CASE)), {"T": look("T", "K")}, {}, []))
+        scene = Scene.of(Case({**CASE, "title": r"50$ of p_$\frac and {x"}))
+        artist.send(Sheet(scene, {"T": look("T", "K")}, {}, []))
         artist.send(Frame(path, {"T": np.ones((32, 64))}, 0.0))
         artist.finish()

@@ -259,3 +259,14 @@ def test_polynomials_that_do_not_meet():
         found = mixture_checks.polynomial_checks(changed(data, nasa_low=low))
 
     assert any("CO2: ideal-gas cp/R falls to" in text for text in found)
+
+
+def test_ctrl_c_is_a_line(monkeypatch, capsys):
+    """A long search or a compilation that a user ends: no traceback."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.MODULES["info"], "main", interrupted)
+    assert cli.main(["info"]) == 130
+    assert capsys.readouterr().err == "python -m frame info: stopped by Ctrl-C.\n"

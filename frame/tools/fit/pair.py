@@ -168,7 +168,7 @@ def draw(path: pathlib.Path, fit: KijFit, points: Points, mixture: Mixture) -> N
     figure, axes = grid(plt, 2, 2, PANEL, MARGIN)
     _draw_isotherms(plt, axes[0, 0], fit, points, mixture)
     _draw_deviations(axes[0, 1], fit, points)
-    figure.suptitle(f"{'/'.join(fit.names)}, equation {fit.equation}: {points.source}", fontsize=11)
+    figure.suptitle(f"{'/'.join(fit.names)}, equation {fit.equation}: {points.source}", fontsize=11, parse_math=False)
     save(plt, figure, path)
 
 

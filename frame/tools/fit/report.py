@@ -160,7 +160,7 @@ def draw(path: pathlib.Path, critical: Critical, states: States, deviation: dict
     for axis in axes[:, 0]:
         axis.set_ylabel("p [bar]")
     figure.colorbar(dots, ax=axes, label="error [%]", extend="both")
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(title, fontsize=11, parse_math=False)
 
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)

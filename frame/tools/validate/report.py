@@ -214,7 +214,9 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
     made = []
     for (against, unit), chosen in groups.items():
         figure = _figure(plt, chosen, unit)
-        figure.suptitle(f"{title} against {against}; circle: the worst state; grey: no states", fontsize=10)
+        figure.suptitle(
+            f"{title} against {against}; circle: the worst state; grey: no states", fontsize=10, parse_math=False
+        )
         words = "".join(c if c.isalnum() else " " for c in unit).split()
         made.append(folder / f"{against}_{'_'.join(words)}.png")
         figure.savefig(made[-1], dpi=100)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import glob
 import hashlib
 import os
@@ -49,7 +50,7 @@ def folder(named: str | None = None) -> pathlib.Path:
     named = os.environ.get("FRAME_CACHE", "") if named is None else named
     try:
         default = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "castles-frame"
-        path = pathlib.Path(named or default.expanduser())
+        path = _absolute(pathlib.Path(named or default.expanduser()))
         path.mkdir(mode=0o777 if shared() else 0o700, parents=True, exist_ok=True)
         facts = path.stat()
     except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home
@@ -71,6 +72,12 @@ def folder(named: str | None = None) -> pathlib.Path:
         )
 
     return path
+
+
+@functools.lru_cache(None)
+def _absolute(path: pathlib.Path) -> pathlib.Path:
+    """The path as it was when it was first asked for: a host may go to another folder, and the kernels stay."""
+    return path.absolute()
 
 
 LIBRARY = ".so"  # suffix of entries that the system's loader maps; other entries are read as data

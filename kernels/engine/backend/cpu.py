@@ -54,6 +54,13 @@ INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
 # Lines of /proc/cpuinfo that identify a processor.
 CPU_FACTS = ("model name", "flags", "Features", "CPU part", "cpu family", "model")
 
+# Levels of x86-64, and what each adds to the level before it, as /proc/cpuinfo names it.
+LEVELS = {
+    "x86-64-v2": ("ssse3", "sse4_1", "sse4_2", "popcnt"),
+    "x86-64-v3": ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+
 ffi = cffi.FFI()
 WHOLE = ffi.typeof("intptr_t")
 _cast, _buffer = ffi.cast, ffi.from_buffer
@@ -179,6 +186,28 @@ def processor(arch: str) -> str:
             lines.append(line)
 
     return "\n".join(lines)
+
+
+@functools.lru_cache(None)
+def refuse_target(arch: str) -> None:
+    """Raises BackendError for a level of x86-64 that this processor does not have: a kernel would end the process."""
+    flags = set(processor("native").split())
+    if arch not in LEVELS or "sse2" not in flags:
+        return
+
+    needed: list[str] = []
+    for level, added in LEVELS.items():
+        needed += added
+        if level == arch:
+            break
+
+    lacking = [name for name in needed if name not in flags]
+    refuse(
+        lacking,
+        f"FRAME_ARCH = {arch}: this processor has no {', '.join(lacking)}, so kernels of that target cannot run here. "
+        "Set FRAME_ARCH to a lower level, or to native.",
+        BackendError,
+    )
 
 
 def shared_object(source: Source) -> pathlib.Path:
@@ -362,6 +391,7 @@ class CpuModule(Module):
         self._library, self._threads = library, threads
 
     def _function(self, name: str):
+        refuse_target(target())
         with contextlib.suppress(cffi.FFIError):  # already declared
             _declare(name)
         try:
