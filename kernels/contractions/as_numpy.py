@@ -21,8 +21,8 @@ from ..engine.backend import array_calls
 from ..engine.errors import ArgumentError, refuse
 from ..engine.timers import is_timing
 from ..engine.values import is_number
-from . import repeats
-from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, share_memory
+from . import repeats, whole_numbers
+from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, refuse_overlap, share_memory
 from .call import contract
 from .einsum import ELLIPSIS, Subscripts, extents, interleaved, is_string, read, spread
 from .products import numpy_einsum
@@ -74,6 +74,7 @@ def _by_options(operands, out, dtype, order, casting) -> Any:
     if casting != "safe":
         return _cast(operands, out, options, casting)
     if out is not None and _is_in_the_way(out, operands):
+        refuse_overlap("out", out)
         apart = backend_of(None, [out]).arrays.empty(out.shape, out.dtype)
         out[...] = contract(*operands, out=apart, **options)
         return out
@@ -212,6 +213,7 @@ def _view(text, array) -> Any:
             return view.of_numpy(array) if array.dtype.kind in NUMBERS else None
         known = hasattr(array, "__cuda_array_interface__") and array.dtype.kind in NUMBERS
         return view.of_cupy(array) if known else None
+    refuse_overlap("out", out)
     except ValueError:
         return None  # `contract` broadcasts, or says what is wrong
 
