@@ -100,12 +100,26 @@ def _of_whole_numbers(text: str, *arrays) -> Any:
     """The result by a call of float64, which may be one as before; of few products by NumPy, if its type holds all
     sums. Raises ArgumentError for sums that float64 does not hold, and for a result that NumPy's type of it does not.
     """
+    found = _of_few(text, arrays)
+    if found is not None:
+        return found
     s, terms, products = _read(text, tuple([a.shape for a in arrays]))
     if products <= FEW_PRODUCTS and not is_timing() and _numpy_holds(terms, arrays):
         return numpy_einsum()(text, *arrays)
     refuse_inexact(dict(zip(s.names, arrays)), terms)
     values = contract(text, *(a.astype(np.float64) for a in arrays))
     return exact_result(values, np.result_type(*arrays))
+
+
+def _of_few(text: str, arrays) -> Any:
+    """The result of few products, by a call that is tried first when the string comes again; None: not of these."""
+    if is_timing():
+        return None
+    call = whole_numbers.call_of(text, tuple([array_calls.Lie(a.dtype, a.shape, a.strides) for a in arrays]))
+    found = call and call(text, *arrays)
+    if found is not None:
+        repeats.try_first(text, call)
+    return found
 
 
 @functools.lru_cache(256)
@@ -199,6 +213,7 @@ def _cast(operands, out, options: dict, casting: Any) -> Any:
     if out is None:
         return made
     refuse(out.shape != made.shape, f"array 'out': shape {out.shape}, wanted {made.shape}.")
+    refuse_overlap("out", out)
     out[...] = made.astype(out.dtype, copy=False)
     return out
 
@@ -213,7 +228,6 @@ def _view(text, array) -> Any:
             return view.of_numpy(array) if array.dtype.kind in NUMBERS else None
         known = hasattr(array, "__cuda_array_interface__") and array.dtype.kind in NUMBERS
         return view.of_cupy(array) if known else None
-    refuse_overlap("out", out)
     except ValueError:
         return None  # `contract` broadcasts, or says what is wrong
 

@@ -231,11 +231,21 @@ def find(key: tuple | None) -> Repeat | None:
 def _remember(key: tuple, call: Repeat) -> None:
     """Has `again` try a call first."""
     text, backend, options, _ = key
-    if backend is None and options in (USUAL, USUAL_GIVEN):
-        last = kept.last if options == USUAL else kept.last_given
-        if len(last) >= KEPT:
-            last.clear()
-        last[text] = call.quick
+    if backend is None and options == USUAL:
+        try_first(text, call.quick)
+    elif backend is None and options == USUAL_GIVEN:
+        _put(kept.last_given, text, call.quick)
+
+
+def try_first(text: str, quick) -> None:
+    """Has `again` try a function first, for a string whose result is new."""
+    _put(kept.last, text, quick)
+
+
+def _put(last: dict, text: str, quick) -> None:
+    if len(last) >= KEPT:
+        last.clear()
+    last[text] = quick
 
 
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
