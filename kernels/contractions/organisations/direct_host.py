@@ -480,7 +480,21 @@ class HostDirect(OnHost):
         busy = flops / rates.panels
         few = max(m, n) <= FEW_LINES
         together = busy + WAITED * memory if few else max(busy, memory)
+        together += self._columns_again(t, dtype)
         return CALL + together + begins + apart
+
+    def _columns_again(self, t: Tables, dtype: str) -> float:
+        """Seconds for columns that each panel of rows reads anew, where a last cache is large and slow."""
+        size = np.dtype(dtype).itemsize
+        chunk = min(t.columns.size * min(t.terms.size, self.depth) * size, CHUNK)
+        if not host_rates.has_large_cache() or chunk <= SECOND_CACHE * cpu.second_cache():
+            return 0.0
+        if rows_at_once(t.rows.second, self.rows) > PANEL:
+            return 0.0
+
+        panels = -(-t.rows.size // PANEL)
+        read = t.turns * panels * t.columns.size * t.terms.size * size
+        return read / library_costs.pace("packs", dtype, math.inf)
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
