@@ -133,9 +133,10 @@ class Repeat:
 
     def maker(self, shape):
         """make(shape, dtype)"""
-        backend = self.plan.backend
-        small = backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
-        return np.empty if small else backend.empty
+        backend, how = self.plan.backend, getattr(getattr(self.plan, "products", None) or self.plan, "how", None)
+        on_lines = how is None or how.ON_LINES
+        small = math.prod(shape) * self.dtype.itemsize < SMALL or not on_lines
+        return np.empty if small and backend.memory == "host" else backend.empty
 
     @functools.cached_property
     def _only_new(self) -> bool:

@@ -67,6 +67,7 @@ FEW_LINES = 64  # rows and columns at most that are asked for a block of terms a
 WAITED = 0.35  # of the time of memory of so few, beside their multiply-adds
 FEWER_PACKS = 1.25  # times the pace of a panel with all its packs
 PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
+WHOLE_PANEL_BEGIN = 4.5e-8  # the same of cores that work on 64 bytes at once, as measured
 IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -475,7 +476,8 @@ class HostDirect(OnHost):
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
         memory = (read + written) / library_costs.pace("packs", dtype, held)
-        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * PANEL_BEGIN[vector]
+        begin = WHOLE_PANEL_BEGIN if cpu.has_whole_vectors(cpu.target()) else PANEL_BEGIN[vector]
+        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * begin
 
         busy = flops / rates.panels
         few = max(m, n) <= FEW_LINES
