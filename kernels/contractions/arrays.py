@@ -104,6 +104,34 @@ def share_memory(one, other, backend) -> bool:
         return True
 
 
+def lies_apart(array, backwards: bool = False) -> bool:
+    """Whether an array has whole steps of one number or more along each dimension, and no number twice, as a part of a
+    larger array has them. backwards: of any sign."""
+    size = end = array.dtype.itemsize
+    dimensions = [(step, extent) for step, extent in zip(array.strides, array.shape) if extent > 1]
+    if backwards:
+        dimensions = [(abs(step), extent) for step, extent in dimensions]
+    for step, extent in sorted(dimensions):
+        if step < end or step % size:
+            return False
+        end += step * (extent - 1)
+    return True
+
+
+def refuse_overlap(name: str, array) -> None:
+    """Raises ArgumentError for an output of which several entries lie at one place, or over each other."""
+    if 0 in array.shape or lies_apart(array, backwards=True):
+        return
+
+    places = np.zeros(1, np.int64)
+    for extent, step in zip(array.shape, array.strides):
+        places = np.add.outer(places, step * np.arange(extent)).ravel()
+    if np.diff(np.sort(places)).min(initial=array.dtype.itemsize) < array.dtype.itemsize:
+        raise ArgumentError(
+            f"output '{name}' has several entries at one place: strides {array.strides} of shape {tuple(array.shape)}."
+        )
+
+
 # ---- types ----------------------------------------------------------------------------------------------------------
 
 

@@ -21,8 +21,8 @@ from ..engine.backend import array_calls
 from ..engine.errors import ArgumentError, refuse
 from ..engine.timers import is_timing
 from ..engine.values import is_number
-from . import repeats
-from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, share_memory
+from . import repeats, whole_numbers
+from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, refuse_overlap, share_memory
 from .call import contract
 from .einsum import ELLIPSIS, Subscripts, extents, interleaved, is_string, read, spread
 from .products import numpy_einsum
@@ -74,6 +74,7 @@ def _by_options(operands, out, dtype, order, casting) -> Any:
     if casting != "safe":
         return _cast(operands, out, options, casting)
     if out is not None and _is_in_the_way(out, operands):
+        refuse_overlap("out", out)
         apart = backend_of(None, [out]).arrays.empty(out.shape, out.dtype)
         out[...] = contract(*operands, out=apart, **options)
         return out
@@ -99,12 +100,26 @@ def _of_whole_numbers(text: str, *arrays) -> Any:
     """The result by a call of float64, which may be one as before; of few products by NumPy, if its type holds all
     sums. Raises ArgumentError for sums that float64 does not hold, and for a result that NumPy's type of it does not.
     """
+    found = _of_few(text, arrays)
+    if found is not None:
+        return found
     s, terms, products = _read(text, tuple([a.shape for a in arrays]))
     if products <= FEW_PRODUCTS and not is_timing() and _numpy_holds(terms, arrays):
         return numpy_einsum()(text, *arrays)
     refuse_inexact(dict(zip(s.names, arrays)), terms)
     values = contract(text, *(a.astype(np.float64) for a in arrays))
     return exact_result(values, np.result_type(*arrays))
+
+
+def _of_few(text: str, arrays) -> Any:
+    """The result of few products, by a call that is tried first when the string comes again; None: not of these."""
+    if is_timing():
+        return None
+    call = whole_numbers.call_of(text, tuple([array_calls.Lie(a.dtype, a.shape, a.strides) for a in arrays]))
+    found = call and call(text, *arrays)
+    if found is not None:
+        repeats.try_first(text, call)
+    return found
 
 
 @functools.lru_cache(256)
@@ -198,6 +213,7 @@ def _cast(operands, out, options: dict, casting: Any) -> Any:
     if out is None:
         return made
     refuse(out.shape != made.shape, f"array 'out': shape {out.shape}, wanted {made.shape}.")
+    refuse_overlap("out", out)
     out[...] = made.astype(out.dtype, copy=False)
     return out
 

@@ -22,6 +22,7 @@ from .arrays import (
     named_type,
     plain,
     refuse_inexact,
+    refuse_overlap,
     share_memory,
     types_of,
 )
@@ -228,6 +229,7 @@ def _check_out(out, indices, shape, arrays, backend) -> None:
             raise ArgumentError(f"array 'out', index '{index}': extent {found}, wanted {wanted}.")
     if not getattr(out.flags, "writeable", True):
         raise ArgumentError("array 'out' is read-only, and an output.")
+    refuse_overlap("out", out)
     if backend.product and not backend.holds(out):
         raise ArgumentError(f"array 'out' is not where backend {backend} works.")
     for name, a in arrays.items():
@@ -415,6 +417,10 @@ def _statements(text: str, arrays: dict, asked: Asked):
     arrays |= {name: plain(arrays[name]) for name in e.inputs}
     sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
     script.check({**sizes, e.batch: n})
+
+    for name in given:
+        if name in e.outputs and hasattr(arrays[name], "strides"):
+            refuse_overlap(name, arrays[name])
 
     new = []
     told = {index for name in arrays for reference in e.references[name] for index in reference.indices}

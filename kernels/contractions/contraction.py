@@ -22,7 +22,7 @@ from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
 from . import einsum, explained, host_rates, orders, render_lines, table
-from .arrays import as_array
+from .arrays import as_array, lies_apart
 from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
@@ -151,7 +151,7 @@ class Contraction:
         a, shape = self.program.arrays[name], tuple(array.shape)
         self._check_shape(a, array, n)
         backwards = self.how.BACKWARDS and name not in self.expression.outputs
-        if self.how.STRIDED and _apart(array, backwards):
+        if self.how.STRIDED and lies_apart(array, backwards):
             return a.after, 0
 
         # Contiguous from the last dimension up; entries may lie further apart if the batch index is in front.
@@ -497,20 +497,6 @@ def _headers(script: Script, headers, folders) -> tuple[tuple, tuple]:
 def _is_extent(given) -> bool:
     """Whether it is a whole number of 1 or more."""
     return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
-
-
-def _apart(array, backwards: bool = False) -> bool:
-    """Whether an array has whole steps of one number or more along each dimension, and no number twice. backwards: of
-    any sign."""
-    size = end = array.dtype.itemsize
-    dimensions = [(step, extent) for step, extent in zip(array.strides, array.shape) if extent > 1]
-    if backwards:
-        dimensions = [(abs(step), extent) for step, extent in dimensions]
-    for step, extent in sorted(dimensions):
-        if step < end or step % size:
-            return False
-        end += step * (extent - 1)
-    return True
 
 
 class Span(NamedTuple):

@@ -33,6 +33,7 @@ CHOICES = ("measured", "usual")  # values of FRAME_RATES
 STEADY, TURNS = 5, 60  # turns of measuring: see `_least_times`
 NOISE = 0.02  # of a time
 FAR = 4.0  # times the usual: a rate beyond was disturbed, or the clock is coarse
+LARGE = 6  # times the bytes of a copy: of a last cache that holds both its arrays from turn to turn
 COPIED = 16 << 20  # bytes of a copy: beyond the caches
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")  # of NumPy's library
 REAL = {"complex64": "float32", "complex128": "float64"}  # the parts of complex numbers
@@ -90,6 +91,11 @@ def told(dtype: str) -> str:
         return "of a usual core, by FRAME_RATES"
     path = cache.folder() / f"{name(dtype)}.json"
     return str(path) if path.is_file() else "not measured yet: the first product of two tensors does that"
+
+
+def has_large_cache() -> bool:
+    """Whether the last cache holds all of the copy that measures the pace of memory: it is large, and slow."""
+    return cpu.third_cache() > LARGE * COPIED
 
 
 def usual(dtype: str) -> HostRates:

@@ -1,7 +1,7 @@
 """Complex arrays as pairs of real ones: a complex contraction is a real contraction of real and imaginary parts.
 
-Where each product has one complex factor, such as a sum, the parts do not meet: a real contraction reads the arrays as
-they lie, with the part as the last index (`side_by_side`), on a CPU.
+On a CPU a real contraction may read the arrays as they lie, with the part as the last index (side_by_side.py). Of
+several complex factors all but one are then copied as matrices of real numbers.
 
 Otherwise a product of complex a and b is four real products, a_re b_re - a_im b_im and a_re b_im + a_im b_re, whose
 sums go into one kernel. Each part of a result is so a real sum with twice the terms: it is off by at most 4 K eps
@@ -21,20 +21,21 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.backend.cpu import Again
 from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
 from . import estimates, orders, scratch
-from .arrays import as_array, share_memory
+from .arrays import as_array, refuse_overlap, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
+from .matrices import PARTS
 from .organisations import Organisation, library_costs
 from .parts import joiner, seconds_of_copies, splitter
-from .text import Expression, Reference, Script, Statement, Term, parse, read, with_references, words
+from .side_by_side import SideBySide, as_real
+from .text import Expression, Reference, Script, Statement, Term, parse, read, words
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
-PARTS = ("_re", "_im")
-SIDE = "side"  # index of the parts that lie side by side
+ENDS = ("_re", "_im")  # of the names of parts
+RANKS = 2  # of the factor that lies as it is, that are looked at
 LINE = 64  # bytes
 PART = 1.5e-6  # seconds of a copy of a part, beside its numbers
 READ_AND_WRITTEN = 1.5  # times the bytes: of a line that is written the old numbers are read
@@ -61,66 +62,6 @@ class ComplexProducts(Contraction):
         """Whether `bind` takes all arrays as they lie."""
         count = self.entries_in(arrays) if n is None else n
         return all(self.takes(name, array, count) for name, array in arrays.items())
-
-
-class SideBySide:
-    """A contraction of complex arrays by a real one, whose last index is the part. real: names of the real inputs."""
-
-    BY = "a real contraction, with the part as the last index"
-
-    def __init__(self, numbers: Contraction, real):
-        self.numbers, self.real = numbers, real
-        self.how, self.seconds = numbers.how, numbers.seconds
-        self.explain, self.compile_ahead = numbers.explain, numbers.compile_ahead
-
-    def _numbers(self, name: str, array):
-        """The real array in a complex one's memory."""
-        return array if name in self.real else array[..., np.newaxis].view(self.numbers.dtype)
-
-    def _held(self, arrays) -> dict:
-        return {name: self._numbers(name, array) for name, array in arrays.items()}
-
-    def takes(self, name: str, array, n: int) -> bool:
-        """Whether `bind` takes an array as it lies."""
-        return self.numbers.takes(name, self._numbers(name, array), n)
-
-    def takes_all(self, arrays, n: int | None) -> bool:
-        """Whether `bind` takes all arrays as they lie."""
-        held = self._held(arrays)
-        count = self.numbers.entries_in(held) if n is None else n
-        return all(self.numbers.takes(name, array, count) for name, array in held.items())
-
-    def bind(self, arrays, n: int | None = None):
-        """As Contraction.bind."""
-        return self.numbers.bind(self._held(arrays), n)
-
-    def again(self, arrays, n: int):
-        """As Contraction.again."""
-        names = tuple(arrays)
-        run = self.numbers.again(self._held(arrays), n)
-        if run is None or isinstance(run, Again):  # addresses alone count
-            return run
-        return lambda given: run([self._numbers(*pair) for pair in zip(names, given)])
-
-
-def side_by_side(e: Expression, real) -> Expression | None:
-    """The real statements of complex arrays with the part as a last index; None where a product has not just one
-    complex factor, or an index has that name."""
-    real = {*real}
-    for s in e.statements:
-        counts = [sum(f.name not in real for f in t.factors) for t in s.terms]
-        if s.out.name in e.local and not any(counts):
-            real.add(s.out.name)
-        elif any(count != 1 for count in counts):
-            return None
-    if SIDE in e.indices or e.symmetric - real or any(s.function for s in e.statements):
-        return None
-
-    def reference(r: Reference) -> Reference:
-        return r if r.name in real else Reference(r.name, (*r.indices, SIDE))
-
-    statements = tuple(with_references(s, reference) for s in e.statements)
-    return dataclasses.replace(e, statements=statements)
 
 
 def _contraction(e: Expression, sizes, dtype, backend, choice: Choice) -> Contraction:
@@ -171,22 +112,30 @@ class ComplexContraction:
             raise refused
         if self.served and (how is not None or self.served.seconds < self.seconds):
             self.products = self.served
-        if lying and (not self.products if how is not None else lying.seconds < self.seconds):
-            self.products = lying
+        if lying and not (self.products and how is not None):
+            is_asked_for = how is not None and not lying.matrices
+            if is_asked_for or lying.seconds < self.seconds:
+                self.products = lying
 
     def _of_parts(self, sizes, backend, choice: Choice) -> Contraction:
         """The contraction of the parts."""
         return _contraction(self.pairs.expression, sizes, self.dtype, backend, choice)
 
     def _lying(self, sizes, choice: Choice) -> SideBySide | None:
-        """The contraction of arrays as they lie, on a CPU, if each product has one complex factor."""
-        made = side_by_side(self.expression, self.real)
-        if made is None or self.backend.style != "packs" or choice.order is not None:
+        """The cheapest contraction of arrays as they lie, on a CPU."""
+        if self.backend.style != "packs" or choice.order is not None:
             return None
-        try:
-            return SideBySide(_contraction(made, {**sizes, SIDE: 2}, self.dtype, self.backend, choice), self.real)
-        except ArgumentError:
-            return None  # the parts were planned: the organisation that is asked for does not serve it
+
+        found: list[SideBySide] = []
+        for rank in range(RANKS):
+            made = as_real(self.expression, self.real, sizes, rank)
+            if made is None or (rank and not made.matrices):
+                break
+            extents = {**sizes, **dict.fromkeys(made.sides, PARTS)}
+            with contextlib.suppress(ArgumentError):  # the organisation that is asked for does not serve it
+                numbers = _contraction(made.expression, extents, self.dtype, self.backend, choice)
+                found.append(SideBySide(self.expression, made, numbers, self.real))
+        return min(found, key=lambda each: each.seconds, default=None)
 
     def _served(self, text: str, sizes, reading: Reading, choice: Choice) -> ComplexProducts | None:
         """The contraction by complex numbers, if the text is served and the options do not forbid it."""
@@ -272,7 +221,7 @@ class ComplexContraction:
             if len(parts) == 1:
                 held[parts[0]] = arrays[name]
                 continue
-            pair = [self.backend.empty(arrays[name].shape, self.parts.dtype) for _ in PARTS]
+            pair = [self.backend.empty(arrays[name].shape, self.parts.dtype) for _ in ENDS]
             held |= dict(zip(parts, pair))
             if name in self.expression.inputs or name in self.expression.updated:
                 copied_in.append((name, arrays[name], pair))
@@ -364,6 +313,8 @@ class ComplexContraction:
                 raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype.name}.")
             if name in e.outputs and not getattr(array.flags, "writeable", True):
                 raise ArgumentError(f"array '{name}' is read-only, and an output.")
+            if name in e.outputs:
+                refuse_overlap(name, array)
 
         for name, other in itertools.product(e.outputs, wanted):
             numbers = is_number(arrays[other])
@@ -420,7 +371,7 @@ class Pairs:
     def _pair(self, name: str) -> tuple[str, str]:
         """Names of the two parts of a complex array."""
         if name not in self.complex:
-            made = [self._free(f"{name}{part}") for part in PARTS]
+            made = [self._free(f"{name}{part}") for part in ENDS]
             self.complex[name] = made[0], made[1]
         return self.complex[name]
 

@@ -27,6 +27,7 @@ LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"} 
 FUNCTIONS = ("gemm", "gemmStridedBatched", "gemmBatched")  # by the number of loops
 MANY, SHORT_ROWS = 128, 4  # products of short sums, at least; rows of each, at most
 SHORT, SHORT_DOT = 8, 20  # terms of a short sum at most; of vectors of complex128, whose call takes longest
+SMALL_DOT = 4096  # numbers of a product that dot, which begins in half of matmul's time, fills with zeros first
 MOST = 2**31 - 1  # extents and steps of cuBLAS
 POINTERS = 1 << 22  # products of a call that has a table of addresses, at most
 ARRAYS = 3  # out and both factors
@@ -111,7 +112,8 @@ def again(dtype: str, way: Way, lie):
     scratch."""
     views, multiply = _views(way, dtype), _function(dtype, way)
     if views == lie:
-        multiply = np.dot if way.k.extent > 1 and not way.loops else multiply  # begins in half of matmul's time
+        is_small = way.m.extent * way.n.extent <= SMALL_DOT
+        multiply = np.dot if way.k.extent > 1 and not way.loops and is_small else multiply
         return lambda out, left, right: multiply(left, right, out)
 
     to, one, other = (_viewed(view, lies, np.dtype(dtype)) for view, lies in zip(views, lie))

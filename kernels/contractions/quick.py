@@ -40,7 +40,9 @@ def function(call, came, run, held):
     launched = array_calls.prepared([*taken, *_made(call, run)], launch)
     if not seen or not launched:
         return _looked_at(call, seen, run)
-    return _copied_first(call, seen, launched, _room(run)) if call.copied else _launched(call, launched, _room(run))
+    return (
+        _copied_first(call, seen, launched, _room(run)) if call.copied else in_a_new_array(call, launched, _room(run))
+    )
 
 
 def _lie(call, name: str, lies, array) -> array_calls.Lie:
@@ -68,7 +70,7 @@ def _room(run):
 # ---- C launches -----------------------------------------------------------------------------------------------------
 
 
-def _launched(call, launched, room):
+def in_a_new_array(call, launched, room):
     """A kernel's result in a new array."""
     launch, told, keep = launched
     (_, shape, axes), dtype, plain = call.new[0], call.dtype, np.ndarray

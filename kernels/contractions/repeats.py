@@ -133,9 +133,10 @@ class Repeat:
 
     def maker(self, shape):
         """make(shape, dtype)"""
-        backend = self.plan.backend
-        small = backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
-        return np.empty if small else backend.empty
+        backend, how = self.plan.backend, getattr(getattr(self.plan, "products", None) or self.plan, "how", None)
+        on_lines = how is None or how.ON_LINES
+        small = math.prod(shape) * self.dtype.itemsize < SMALL or not on_lines
+        return np.empty if small and backend.memory == "host" else backend.empty
 
     @functools.cached_property
     def _only_new(self) -> bool:
@@ -231,11 +232,21 @@ def find(key: tuple | None) -> Repeat | None:
 def _remember(key: tuple, call: Repeat) -> None:
     """Has `again` try a call first."""
     text, backend, options, _ = key
-    if backend is None and options in (USUAL, USUAL_GIVEN):
-        last = kept.last if options == USUAL else kept.last_given
-        if len(last) >= KEPT:
-            last.clear()
-        last[text] = call.quick
+    if backend is None and options == USUAL:
+        try_first(text, call.quick)
+    elif backend is None and options == USUAL_GIVEN:
+        _put(kept.last_given, text, call.quick)
+
+
+def try_first(text: str, quick) -> None:
+    """Has `again` try a function first, for a string whose result is new."""
+    _put(kept.last, text, quick)
+
+
+def _put(last: dict, text: str, quick) -> None:
+    if len(last) >= KEPT:
+        last.clear()
+    last[text] = quick
 
 
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:

@@ -13,6 +13,8 @@ import itertools
 import math
 from typing import NamedTuple
 
+from ..engine.backend import cpu
+from . import host_rates
 from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turns, with_factors
 from .text import Reference, Statement, Term
 
@@ -22,16 +24,31 @@ LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.75  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
+FROM_LARGE = 3.0  # times a copy takes as long from a large, slow last cache
 HINDER = {"BATCH": 3.0, "ALONG": 2.5, "FOLDED": 2.5}  # exponents of the norm of multiply-adds and loads, by mode
 IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
 NEAR = 32 << 10  # bytes of the first cache
 FARTHER = ((1, NEAR), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
 WAITING = 5.0  # vector operations in the four cycles that a sum waits for the turn before: one or two a cycle
-BEGIN = 4.0  # vector operations of a tile beside its turns
 FOLDING = 2.0  # vector operations of two vectors whose lanes are added up into one: two shuffles beside an addition
 STORED = 20.0  # vector operations: numbers that a masked store wrote are read again when the cache has them
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 ACROSS_LINES = 4  # the same of a whole pack that lies in two cache lines
+
+
+class Core(NamedTuple):
+    """How a core works on tiles, as measured."""
+
+    begin: float  # vector operations of a tile beside its turns
+    ahead: int  # instructions that it looks ahead: a short sum waits while the next tile is worked on; 0: none
+
+
+IN_HALVES, WHOLE = Core(4.0, 0), Core(6.0, 256)  # vectors of 64 bytes: a Zen 4, a Xeon of the fourth generation
+
+
+def core() -> Core:
+    """Of this machine."""
+    return WHOLE if cpu.has_whole_vectors(cpu.target()) else IN_HALVES
 
 
 # ---- the way of each statement --------------------------------------------------------------------------------------
@@ -164,14 +181,15 @@ class _Tiles(NamedTuple):
     def _tile(self, rows: int, columns: int) -> float:
         """Vector operations of a tile. A turn takes as long as its multiply-adds beside its loads, which hinder each
         other where both are many, or as the wait for sums of the turn before."""
-        level, n, total = self.level, self.level.nest, BEGIN
+        level, n, total = self.level, self.level.nest, core().begin
         for q in n.products:
             steps = turns(q.sums)
             if level.mode == "FOLDED":
                 steps = -(-steps // self.width)
             arithmetic = self._arithmetic(q, rows, columns)
             loads = sum(self._loads(f, q, rows, columns) for f in q.factors)
-            total += steps * max(_beside(arithmetic, loads, HINDER[level.mode]), WAITING if q.sums else 0)
+            work = _beside(arithmetic, loads, HINDER[level.mode])
+            total += steps * max(work, self._waiting(steps * (arithmetic + loads)) if q.sums else 0)
 
         stores = float(rows * columns)
         if level.mode == "FOLDED":
@@ -179,6 +197,11 @@ class _Tiles(NamedTuple):
         elif level.mode == "ALONG":
             stores *= self._of_store()
         return total + stores * (2 if n.statement.add else 1)
+
+    @staticmethod
+    def _waiting(operations: float) -> float:
+        """Vector operations that a turn of a sum waits for the one before, in a tile of so many operations."""
+        return WAITING / (1 + core().ahead / (operations + core().begin))
 
     def _of_store(self) -> float:
         """Vector operations of a pack on its way out, of lanes along the output's last index."""
@@ -304,8 +327,9 @@ def _foldings(sums: int, width: int) -> int:
 
 
 def _part_of_pack(rest: int, width: int) -> float:
-    """The price of the last pack, of which only some lanes are in use, over the price of a whole pack."""
-    if rest > width / 2:
+    """The price of the last pack, of which only some lanes are in use, over the price of a whole pack: that of narrower
+    vectors, where whole ones take several operations."""
+    if rest > width / 2 or cpu.has_whole_vectors(cpu.target()):
         return 1.0
     return 0.6 if rest > width / 4 else 0.4
 
@@ -344,9 +368,15 @@ def statement_price(p: Program, s: Statement, way: str, width: int, entries: int
         price += STORED
     for c in copies:
         copied = changed.arrays[c.out.name].size
-        took = COPY + COPYING * copied * farther(2 * copied * LINE // width) / farther(NEAR + 1)
+        took = COPY + COPYING * copied * _copies_farther(2 * copied * LINE // width)
         price += took / (entries if changed.once(c) else 1)
     return price
+
+
+def _copies_farther(held: int) -> float:
+    """How many times as long a number of a copy takes, whose two arrays have so many bytes."""
+    times = farther(held) / farther(NEAR + 1)
+    return times * FROM_LARGE if host_rates.has_large_cache() and held > cpu.second_cache() else times
 
 
 def _ends_in_part(n: Nest, width: int) -> bool:

@@ -1,3 +1,14 @@
 """Fixtures of all test files of contractions."""
 
+import pytest
 from tensor_cases import every_backend, stand_in  # noqa: F401
+
+from kernels.engine.backend import cpu
+
+
+@pytest.fixture
+def caches_of_zen4(monkeypatch):
+    """Prices count with caches and vectors of a Zen 4, whatever core is here."""
+    monkeypatch.setattr(cpu, "second_cache", lambda: 1 << 20)
+    monkeypatch.setattr(cpu, "third_cache", lambda: 32 << 20)
+    monkeypatch.setattr(cpu, "has_whole_vectors", lambda target: False)

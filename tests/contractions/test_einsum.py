@@ -11,6 +11,7 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 from reference import einsum as reference
 from tensor_cases import DTYPES, whole
 
@@ -217,6 +218,8 @@ def test_errors_name_array_and_index(given, words):
         (np.empty((3, 3), np.float32), "'out': type float32, wanted float64 or a type that holds it"),
         (np.broadcast_to(0.0, (3, 3)), "array 'out' is read-only"),
         (1.0, "output 'out' is a number"),
+        (as_strided(np.empty(3), (3, 3), (0, 8)), r"output 'out' has several entries at one place: strides \(0, 8\)"),
+        (as_strided(np.empty(9), (3, 3), (8, 8)), "output 'out' has several entries at one place"),
         ("itself", "output 'out' and array 'operand0' share memory"),
     ],
 )
@@ -225,6 +228,25 @@ def test_outputs_are_checked(out, words):
     with pytest.raises(ArgumentError, match=words):
         contract("ij,jk->ik", a, a, out=a if isinstance(out, str) else out)
     assert np.array_equal(a, np.ones((3, 3)))
+
+
+def test_an_output_over_itself_is_refused():
+    """By each way to give one; entries that lie apart in any order are taken."""
+    a, twice = np.ones((3, 3)), as_strided(np.zeros(3), (3, 3), (0, 8))
+    for wrong in (
+        lambda: contract("o[i k] = a[i j] a[j k]", a=a, o=twice),
+        lambda: contract("o[i k] = a[i j] a[j k]", a=a + 1j, o=as_strided(np.zeros(3, complex), (3, 3), (0, 16))),
+        lambda: einsum("ij,jk->ik", a, a, out=twice, casting="unsafe"),
+        lambda: einsum("ij,j->ij", twice, a[0], out=twice),
+    ):
+        with pytest.raises(ArgumentError, match="has several entries at one place"):
+            wrong()
+    assert not twice.any()
+
+    room = np.zeros(20)
+    out = as_strided(room, (3, 3), (24, 16))  # numbers 0 2 4 3 5 7 6 8 10
+    einsum("ij,jk->ik", a, a, out=out)
+    assert np.array_equal(out, np.full((3, 3), 3.0)) and room.sum() == 27
 
 
 def test_empty_sums_of_statements():

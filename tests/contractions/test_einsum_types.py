@@ -10,6 +10,7 @@ import pytest
 from tensor_cases import DTYPES, whole
 
 from kernels import contract, einsum
+from kernels.contractions import as_numpy
 from kernels.engine.errors import ArgumentError
 
 pytestmark = pytest.mark.filterwarnings("error")  # such as of a lost imaginary part
@@ -148,3 +149,48 @@ def test_few_whole_numbers(text, shapes, one):
                     continue
                 wanted_ = wanted.astype(bool) if dtype.kind == "b" else wanted
                 assert found.dtype == dtype and np.array_equal(found, wanted_)
+
+
+FEW = (
+    ("ij,jk->ik", ((3, 40), (40, 5))),
+    ("ij,jk->ki", ((3, 4), (4, 1))),
+    ("ii->", ((5, 5),)),
+    ("iij,jj->i", ((3, 3, 4), (4, 4))),
+    ("ij,ij->i", ((1, 5), (4, 5))),
+    ("i,ij,jk,kl->l", ((2,), (2, 3), (3, 4), (4, 5))),
+    ("i,j->ij", ((70,), (33,))),
+    (",->", ((), ())),
+    ("...i,i...->...", ((2, 3), (3, 2))),
+)
+
+
+@pytest.mark.parametrize("text, shapes", FEW)
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "uint64"])
+def test_few_whole_numbers_that_come_again(text, shapes, dtype):
+    """Values are those of the arrays of now, whatever their steps, up to the ends of the type. The oracle has Python's
+    integers; a sum beyond the type is refused."""
+    rng = np.random.default_rng(3)
+    ends = np.iinfo(dtype)
+    small = [rng.integers(0, 3, shape) - (ends.min < 0) for shape in shapes]
+    large = [np.full(shape, ends.max // 2) for shape in shapes]
+
+    for values in (small, large, small):
+        for lie in (np.copy, lambda a: a.T.copy().T, lambda a: np.repeat(a, 2, -1)[..., ::2] if a.ndim else a):
+            operands = [lie(a.astype(dtype)) for a in values]
+            wanted = np.einsum(text, *(a.astype(object) for a in operands))
+            try:
+                found = einsum(text, *operands)
+            except ArgumentError:
+                assert values is large and largest(wanted) > min(ends.max, 2**53)
+                continue
+            assert np.array_equal(found, wanted) and found.dtype == dtype
+
+
+def test_few_whole_numbers_take_no_call_of_numpys(monkeypatch):
+    """The first call and the next ones. A sum that the type does not hold is refused, and the next one is right."""
+    monkeypatch.setattr(as_numpy, "numpy_einsum", None)
+    a, b = np.arange(12, dtype=np.int16).reshape(3, 4), np.full((4, 2), 3, np.int16)
+    for factor in (1, -2, 1):
+        assert np.array_equal(einsum("ij,jk->ik", np.int16(factor) * a, b), factor * (a.astype(int) @ b))
+        with pytest.raises(ArgumentError, match="which int16 does not hold"):
+            einsum("ij,jk->ik", np.int16(2048) * a, b)

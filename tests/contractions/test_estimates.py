@@ -116,7 +116,7 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("text, shapes", MEASURED)
-def test_strings_of_users_go_to_fast_organisations(text, shapes, monkeypatch):
+def test_strings_of_users_go_to_fast_organisations(text, shapes, monkeypatch, caches_of_zen4):
     monkeypatch.setattr(repeats, "kept", repeats.Kept())
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v4")  # planned, not run
     monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
@@ -245,7 +245,7 @@ def test_runs_that_are_left_cost_more_than_runs_that_are_added():
         ("ij,jk->ik", np.ones((10, 40))[:, ::2], "lanes"),  # NumPy copies it for its library, too
     ],
 )
-def test_the_choice_counts_copies_of_arrays_with_gaps(text, a, how, monkeypatch):
+def test_the_choice_counts_copies_of_arrays_with_gaps(text, a, how, monkeypatch, caches_of_zen4):
     monkeypatch.setattr(repeats, "kept", repeats.Kept())
     monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
     plans = []

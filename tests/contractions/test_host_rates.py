@@ -86,7 +86,7 @@ def test_wider_vectors_compute_faster_and_move_as_before(monkeypatch):
 
 @pytest.mark.parametrize("arch", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_large_products_go_to_blocks_or_to_the_library(monkeypatch, arch, dtype):
+def test_large_products_go_to_blocks_or_to_the_library(monkeypatch, arch, dtype, caches_of_zen4):
     """`rows` has blocks for registers alone; with wide vectors its arithmetic is cheap beside what it moves."""
     monkeypatch.setenv("FRAME_ARCH", arch)
     names = ("abc-dca-bd", "abcd-aedf-bfce", "abcdef-dega-gfbc")

@@ -286,7 +286,7 @@ def test_one_source_serves_all_extents():
 @pytest.mark.parametrize(
     "text, extent", [("ijk->jk", 100), ("prqs,rs->pq", 40), ("ij,i->j", 1000), ("ij,ij->ij", 2000)]
 )
-def test_what_memory_bounds_is_swept(text, extent, monkeypatch):
+def test_what_memory_bounds_is_swept(text, extent, monkeypatch, caches_of_zen4):
     """By the rates of a usual core."""
     monkeypatch.setenv("FRAME_RATES", "usual")
     sizes = dict.fromkeys(set(text) - set(",->"), extent)

@@ -38,6 +38,7 @@ class Organisation:
     STRIDED: ClassVar[bool] = False  # takes arrays with any positive steps
     BACKWARDS: ClassVar[bool] = False  # and inputs with negative steps
     COMPLEX: ClassVar[bool] = False  # serves complex numbers
+    ON_LINES: ClassVar[bool] = True  # takes less time for large outputs that begin on cache lines
     REPLACEMENT: ClassVar[str] = ""  # name of the organisation that is tried first for arrays that were refused
 
     @property

@@ -67,6 +67,7 @@ FEW_LINES = 64  # rows and columns at most that are asked for a block of terms a
 WAITED = 0.35  # of the time of memory of so few, beside their multiply-adds
 FEWER_PACKS = 1.25  # times the pace of a panel with all its packs
 PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
+WHOLE_PANEL_BEGIN = 4.5e-8  # the same of cores that work on 64 bytes at once, as measured
 IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -475,12 +476,27 @@ class HostDirect(OnHost):
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
         memory = (read + written) / library_costs.pace("packs", dtype, held)
-        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * PANEL_BEGIN[vector]
+        begin = WHOLE_PANEL_BEGIN if cpu.has_whole_vectors(cpu.target()) else PANEL_BEGIN[vector]
+        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * begin
 
         busy = flops / rates.panels
         few = max(m, n) <= FEW_LINES
         together = busy + WAITED * memory if few else max(busy, memory)
+        together += self._columns_again(t, dtype)
         return CALL + together + begins + apart
+
+    def _columns_again(self, t: Tables, dtype: str) -> float:
+        """Seconds for columns that each panel of rows reads anew, where a last cache is large and slow."""
+        size = np.dtype(dtype).itemsize
+        chunk = min(t.columns.size * min(t.terms.size, self.depth) * size, CHUNK)
+        if not host_rates.has_large_cache() or chunk <= SECOND_CACHE * cpu.second_cache():
+            return 0.0
+        if rows_at_once(t.rows.second, self.rows) > PANEL:
+            return 0.0
+
+        panels = -(-t.rows.size // PANEL)
+        read = t.turns * panels * t.columns.size * t.terms.size * size
+        return read / library_costs.pace("packs", dtype, math.inf)
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""

@@ -72,6 +72,7 @@ class Library(Organisation):
     FREE: ClassVar[bool] = True
     STRIDED: ClassVar[bool] = True
     COMPLEX: ClassVar[bool] = True
+    ON_LINES: ClassVar[bool] = False
     STYLE: ClassVar[str] = ""  # of the backend
 
     rank: int = 0  # of the ways to fold each product, by the model: 0 is the best

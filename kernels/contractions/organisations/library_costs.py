@@ -82,6 +82,9 @@ FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 OPERATION = {64: 1.0, 32: 1.4, 16: 1.4}
 OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
+# The same if the copy that measured the pace ran in the last cache. Its output was read before it was written, which
+# the pace does not count
+LARGE_CACHED = 1.5
 TRANSPOSED, BROKEN = 2e-10, 3.5e-9  # seconds of a number in a square, and of what is left of a run, on a Zen 4
 COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
@@ -124,14 +127,24 @@ def pace(style: str, dtype: str, held: float) -> float:
     return rates(style, dtype).memory * _faster(style, held)
 
 
-def _faster(style: str, held: float) -> float:
-    """Times the pace of memory, of arrays of so many bytes together."""
-    return 1 + (CACHED - 1) * cached(held) if style == "packs" else 1.0
+def _faster(style: str, held: float, of_large: float | None = None) -> float:
+    """Times the pace of memory, of arrays of so many bytes together. of_large: for arrays in the last cache if the
+    copy that measured the pace ran there; None: LARGE_CACHED."""
+    if style != "packs":
+        return 1.0
+    if not host_rates.has_large_cache():
+        return 1 + (CACHED - 1) * cached(held)
+    slow = LARGE_CACHED if of_large is None else of_large
+    return slow + (CACHED - slow) * _share(held, cpu.second_cache())
 
 
 def cached(held: float) -> float:
     """The share of so many bytes that the last cache of a core holds from one call to the next: 0 to 1."""
-    return min(max(1.5 - held / cpu.third_cache(), 0.0), 1.0)
+    return _share(held, cpu.third_cache())
+
+
+def _share(held: float, cache: int) -> float:
+    return min(max(1.5 - held / cache, 0.0), 1.0)
 
 
 STREAMED = 4 << 20  # bytes of an output that may bypass a core's caches
@@ -157,7 +170,7 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
     held = moved - size * m * n * count * (r.stored - 1)
-    memory = moved / pace(style, dtype, held)
+    memory = moved / (rates(style, dtype).memory * _faster(style, held, 1.0))
 
     if style == "packs":
         each = r.call + core_products.seconds(dtype, way, memory, 1 + (OVERLAP - 1) * cached(held))
@@ -203,7 +216,7 @@ def copy_seconds(style: str, dtype: str, moves) -> float:
     step = min((abs(m.source) for m in moves if m.extent > 1), default=1)
     read = min(max(step, 1) * each, LINE) if style == "packs" else each  # bytes that come for a number
     size = numbers * (read + each)
-    moved = size / (r.copies * _faster(style, COPIED * size))
+    moved = size / (r.copies * _faster(style, COPIED * size, 1.0))
     return (max(moved, numbers * _broken_squares(moves, each)) if style == "packs" else moved) + r.call
 
 

@@ -10,9 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...engine.backend import cpu
 from ...engine.backend.base import Source
 from ...engine.backend.record import record
-from .. import render_packs, ways as ways_of
+from .. import host_rates, render_packs, ways as ways_of
 from ..plan import Array, Program, nest
 from ..ways import WIDTH
 from . import library_costs
@@ -26,7 +27,9 @@ AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther
 FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
 PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal distances
 PIECES_APART = 512  # bytes: of such lines
+FROM_LARGE = 1.6  # see `_waits_for_cache`; eight products of 1600 x 1600 x 1600 took 1.4 to 2.4 times as long
 SPILLED = 3  # times that scratch beyond the second cache moves: written, which reads it before, and read
+ALONE = 2.0  # of a number that is copied alone, where cores do whole vectors at once: they wait for it longer
 TURNED = 1.7  # vector operations of a pack on its way in or out, for each time that its lanes double
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
@@ -88,6 +91,7 @@ class Packs(OnHost):
                 apart += a.before * _far_line(p) / _entries_of_line(a, size)
             if a.place or self._bypasses(p, a):
                 copied += a.size * max(ways_of.farther(a.size * size), BEYOND)
+        work *= _waits_for_cache(p)
         return _with_memory(work + copied * COPIED / WIDTH[p.dtype], p, apart=apart)
 
     @staticmethod
@@ -178,7 +182,8 @@ class Lanes(Packs):
         """Vector operations of a pack of entries that are copied, for each part of an array that lies a batch apart."""
         squares, rest = divmod(a.after, width)
         if a.after > 1:
-            return squares * TURNED * math.log2(width) * width + rest * width
+            alone = ALONE if cpu.has_whole_vectors(cpu.target()) else 1.0
+            return squares * TURNED * math.log2(width) * width + rest * width * alone
         packs, rest = divmod(n, width)
         return (packs + (width if rest else 0)) / (packs + (rest > 0))  # the rest comes number by number
 
@@ -191,6 +196,12 @@ class Lanes(Packs):
 
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"tile": TILES}
+
+
+def _waits_for_cache(p: Program) -> float:
+    """How many times as long the work takes because a large, slow last cache holds an array that all entries read."""
+    held = max([a.size for a in p.arguments if a.place is None], default=0) * np.dtype(p.dtype).itemsize
+    return FROM_LARGE if host_rates.has_large_cache() and held > cpu.second_cache() else 1.0
 
 
 def _spilled(p: Program, width: int) -> float:

@@ -143,6 +143,14 @@ def vector_bytes(arch: str) -> int:
 
 
 @functools.lru_cache(None)
+def has_whole_vectors(arch: str) -> bool:
+    """Whether a target works on vectors of 64 bytes at once, for models of costs. AMD's family 25 (Zen 4) does not."""
+    facts = processor(arch)
+    in_halves = "AMD" in facts and re.search(r"cpu family\s*:\s*25\b", facts) is not None
+    return vector_bytes(arch) == 64 and not in_halves
+
+
+@functools.lru_cache(None)
 def second_cache() -> int:
     """Bytes of a core's second cache; 512 KB where the system does not say."""
     return _cache(2, 512 << 10)
