@@ -8,14 +8,16 @@ constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a sat
 constexpr double OWN_LIQUID = -0.5;  // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                      // above which it may split off as that: Wilson's K is off by some 20 %
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
+constexpr double MEANINGLESS = 0.35;               // T/Tc below which Wilson's K is off by a factor of e and more
+constexpr double TOO_LITTLE = 1e-8;                // of a species in the feed, to count
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
-constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
-// T/Tc of a species from which on a liquid of it needs others; ln of the ratio of their amount to its own there
-constexpr double NEAR_CRITICAL = 0.95, LN_OTHERS = -1.9;
-constexpr double MAINLY = 0.7; // share from which on a phase is much the same as the liquid of its main species
-constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
+constexpr double UNLIKE = 0.2;         // the same over its mole fraction, an activity coefficient, in other dense feeds
+constexpr double NEAR_CRITICAL = 0.95; // T/Tc of a species from which on a liquid of it needs others
+constexpr double MAINLY = 0.7;         // share from which on a phase is much the same as the liquid of its main species
+constexpr double HOT_BELOW = 3e7;      // Pa; gases split at higher pressures far above their critical temperatures
 
-// ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, the fugacity
+// ln of the ratio of a species' fugacity to that of its liquid by itself, for more than a trace of it no less than 0
+// where the estimate means nothing: Wilson's vapour pressure, the fugacity
 // coefficient of that vapour, and the liquid's own volume. The vapour pressure of a cold polar species is lower than
 // Wilson's, by half at 0.5 Tc of methanol; below 0.5 Tc those of all equations fall behind Wilson's, by a factor of 30
 // for water at 0.25 Tc. d: ln of the fugacity over p
@@ -25,18 +27,31 @@ POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const 
     const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
     const R frozen = larger(R(cold - 1.0), R(0.0));
     const R saturated = OF_SATURATED * exp(m.phase_wilson[k] - m.phase_wilson[k] * (m.phase_Tc[k] / feed.at.T));
-    return d - ln_K + saturated * (m.phase_Tc[k] / feed.at.T) - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold +
-           (FROZEN + FROZEN_OMEGA * omega) * frozen;
+    const R ratio = d - ln_K + saturated * (m.phase_Tc[k] / feed.at.T) - m.phase_b[k] * (feed.p / feed.at.RT) +
+                    omega * cold + (FROZEN + FROZEN_OMEGA * omega) * frozen;
+    const auto is_unknown = feed.at.T < MEANINGLESS * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE;
+    return select(is_unknown, larger(ratio, R(0.01 * k)), ratio);
 }
 
-// ln of the amount of species i in a trial that is rich in species k, of which there is 1. Next to the critical
-// temperature of that, and above, it is a liquid with enough of the others alone. x: the phase that they come from;
-// where k is its main species the trial is to be unlike it.
+// What a trial that is rich in one species, of which there is 1, has of the others: `part` of their mole fractions in
+// the phase that they come from, or next to nothing. Next to the critical temperature of the species, and above, only
+// enough of them make it a liquid.
+template <class M, class R> struct Others {
+    R ln_part, ln_rest;
+    MaskOf<R> are_some;
+
+    POINT_FN R amount(const R ln_x) const { return select(are_some, R(ln_part + ln_x), ln_rest); }
+};
+
+// x, Tc: mole fraction of the species in that phase, and its critical temperature. Where it is the main one the trial
+// is to be unlike the phase. ln_ratio: of the amount of the others, where there are some
 template <class M, class R>
-POINT_FN R rest_of_trial(const M &m, const Feed<M, R> &feed, const R *x, const int i, const R x_k, const R Tc_k) {
-    const R others = log(at_least(x[i], LEAST_AMOUNT)) - log(at_least(R(1.0 - x_k), LEAST_AMOUNT));
-    const auto takes_up = feed.at.T > NEAR_CRITICAL * Tc_k && x_k < MAINLY;
-    return select(takes_up, R(LN_OTHERS + others), R(m.phase_ln_rest[0]));
+POINT_FN Others<M, R> others_of_trial(const M &m, const R T, const R x, const R Tc, const double ln_ratio) {
+    Others<M, R> o;
+    o.ln_part = ln_ratio - log(at_least(R(1.0 - x), LEAST_AMOUNT));
+    o.ln_rest = R(m.phase_ln_rest[0]);
+    o.are_some = T > NEAR_CRITICAL * Tc && x < MAINLY;
+    return o;
 }
 
 // Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of

@@ -5,7 +5,7 @@
 #include "gas/phases/own_liquid.h"
 
 constexpr double NEAR_DEW = 1.5;     // volume, in critical ones, from which on a feed has no lighter phase beside it
-constexpr double DENSE_GAS = 3.0;    // and up to which it is a dense gas
+constexpr double DENSE_GAS = 3.0;    // and up to which a gas is a dense one
 constexpr double GAS = 6.0;          // and above which it is a thin one
 constexpr double DENSE = 0.5;        // and below which it is a liquid far from its critical point
 constexpr double REAL = 0.9;         // p V/(RT) above which a gas is nearly ideal, far from its critical point
@@ -13,6 +13,9 @@ constexpr double UNSATURATED = -4.5; // ln of the ratio of fugacities of the hea
 // ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
 // repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
 constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
+// ln of p over the critical pressure up to which a species is a gas above its critical temperature; ln of the ratio of
+// others to it that make it a liquid
+constexpr double LN_GAS_P = 0.4, LN_OTHERS = -0.7;
 constexpr double NO_SHADOW = 1e9;
 
 // Whether all species are too hot for two phases
@@ -66,11 +69,13 @@ POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<
 
 // The starts of a test of a feed: which of them it needs, and whose turn it is
 template <class M, class R> struct Starts {
-    R ln_K[M::NS], least;   // Wilson's; that of the heaviest species
-    R start;                // whose turn it is
-    MaskOf<R> is_liquid;    // the feed is denser than its critical point
-    MaskOf<R> is_dense;     // a liquid far from that
-    MaskOf<R> is_dense_dew; // a dense gas with no lighter phase beside it
+    R ln_p, ln_K[M::NS]; // ln_K: Wilson's
+    R least;             // ln_K of the heaviest species
+    R start;             // whose turn it is
+    R half;              // part of the way to the liquid: less of it next to a critical point
+    MaskOf<R> is_liquid; // the feed is denser than its critical point
+    MaskOf<R> is_dense;  // a liquid far from that
+    MaskOf<R> is_dense_gas;
     MaskOf<R> may_condense; // a gas of which a species is near its own liquid
     MaskOf<R> is_heavy;     // the liquid-like start is rich in the heaviest species already
     Another<M, R> another;  // other species that may split off
@@ -99,10 +104,11 @@ template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, 
     }
 
     const auto is_near_dew = feed.V > NEAR_DEW * critical;
-    const auto is_dense_gas = feed.V < DENSE_GAS * critical;
+    const auto is_not_thin = feed.V < DENSE_GAS * critical;
     const auto is_real = feed.p * feed.V < REAL * feed.at.RT && feed.V < GAS * critical;
-    o.is_dense_dew = is_near_dew && is_dense_gas;
-    o.may_condense = o.another.heaviest > UNSATURATED && !o.is_dense && (is_dense_gas || is_real);
+    o.is_dense_gas = !o.is_liquid && is_not_thin;
+    o.half = select(is_near_dew, R(0.5), R(0.25));
+    o.may_condense = o.another.heaviest > UNSATURATED && !o.is_dense && (is_not_thin || is_real);
     o.start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 }
 
@@ -113,14 +119,25 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
                           Descent<R> &way, Trial<M, R> &trial) {
     const auto is_vapour = o.start < LIKE_VAPOUR + 0.5;
     const auto is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
-    const R part = select(o.start > LIKE_LIQUID + 0.5, R(0.5), R(1.0));
+    const R part = select(o.start > LIKE_LIQUID + 0.5, o.half, R(1.0));
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
+
+    // The species of a trial that is rich in one. Beside a liquid, at pressures where the species is a gas by itself,
+    // it is a liquid with others: a vapour was tried
+    R z_rich = R(1.0), Tc_rich = R(1.0);
+    MaskOf<R> is_rich[M::NS];
     FOR_SPECIES (k, M::NS) {
-        const auto is_other = o.ln_K[k] > o.least;
         const auto is_another = fabs(o.another.turn - double(k)) < 0.5;
-        const auto is_rich = (is_heaviest && !is_other) || (!is_heaviest && is_another);
-        const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
+        is_rich[k] = (is_heaviest && o.ln_K[k] <= o.least) || (!is_heaviest && is_another);
+        const auto is_gas = feed.at.T > m.phase_Tc[k] && o.ln_p < m.phase_ln_pc[k] + LN_GAS_P;
+        z_rich = select(is_rich[k] && !is_heaviest && o.is_liquid && is_gas, feed.z[k], z_rich);
+        Tc_rich = select(is_rich[k], R(m.phase_Tc[k]), Tc_rich);
+    }
+    const auto others = others_of_trial(m, feed.at.T, z_rich, Tc_rich, LN_OTHERS);
+
+    FOR_SPECIES (k, M::NS) {
+        const R rich = select(is_rich[k], R(0.0), others.amount(feed.ln_z[k]));
         const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
         const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * o.ln_K[k]));
         trial.ln_W[k] = select(begin, select(o.start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
@@ -133,7 +150,7 @@ POINT_FN MaskOf<R> next_start(const M &m, const Feed<M, R> &feed, const MaskOf<R
                               const Verdict<M, R> &v, Starts<M, R> &o) {
     o.start = select(ended, R(o.start + 1.0), o.start);
     const auto is_half_way = o.start > HALF_WAY - 0.5 && o.start < HALF_WAY + 0.5;
-    const auto is_new = o.may_condense && !v.certain && (o.is_dense_dew || trial.itself);
+    const auto is_new = o.may_condense && !v.certain && (o.is_dense_gas || trial.itself);
     o.start = select(ended && is_half_way && !is_new, R(o.start + 1.0), o.start);
     const auto is_done = o.start > RICH_IN_HEAVIEST - 0.5 && o.start < RICH_IN_HEAVIEST + 0.5 && o.is_heavy;
     o.start = select(ended && is_done, R(o.start + 1.0), o.start);
@@ -163,6 +180,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     constexpr int NS = M::NS;
     Starts<M, R> o;
     wilson(m, feed, o.ln_K);
+    o.ln_p = log(feed.p);
     v.unstable = v.certain = v.alone = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
     v.shadow = R(NO_SHADOW);
