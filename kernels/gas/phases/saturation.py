@@ -240,8 +240,8 @@ def dew_p(mixture, T, X):
 
 BOUNDARIES = {"bubble_T": bubble_T, "dew_T": dew_T, "bubble_p": bubble_p, "dew_p": dew_p}
 ENDS = {
-    "T": "at a pressure above the highest of a gas beside a liquid, or with a boundary at none of the temperatures from "
-    f"{TEMPERATURES[0]:g} of the smallest Tc, {COLDEST:g} K at least, to {TEMPERATURES[1]:g} of the largest",
+    "T": "at a pressure above the highest of a gas beside a liquid, or with a boundary at none of the temperatures "
+    f"from {TEMPERATURES[0]:g} of the smallest Tc, {COLDEST:g} K at least, to {TEMPERATURES[1]:g} of the largest",
     "p": f"at a temperature above the highest of two phases or below {COLDEST:g} K, or with a boundary below "
     f"{LOWEST_P:g} Pa or above {HIGHEST_P:g} Pa",
 }
