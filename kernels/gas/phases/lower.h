@@ -12,8 +12,6 @@ constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two
 // Volume of a gas, in critical ones, up to which a liquid beside it and another may be stable; where its trial begins
 // on the way from the gas to that
 constexpr double CONDENSES = 10.0, PART_OF_THE_WAY = 0.25;
-// T/Tc of a species up to which there are liquids that are mostly it: what they dissolve makes them less volatile
-constexpr double LIQUEFIES = 1.1;
 // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K, above which a liquid may be mostly
 // that species; with others it takes up in the first step it amounts to HOPE then
 constexpr double MAIN_OF_LIQUID = -1.2, HOPE = 0.5;
@@ -46,16 +44,21 @@ template <class M, class R> struct Candidates {
 
 // What the first is. V_x, V_y: of the phases, in critical volumes
 template <class M, class R>
-POINT_FN void find_first(const M &, const MaskOf<R> some, const TwoPhases<M, R> &s, const R V_x, const R V_y,
-                         Candidates<M, R> &o) {
-    R of_vapour = R(0.0);
-    FOR_SPECIES (k, M::NS) of_vapour += exp(within(o.d[k], 300.0));
-
-    // A gas that is dense enough for a liquid of nearly its composition: that is a part of the way to the liquid
+POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const TwoPhases<M, R> &s, const R V_x,
+                         const R V_y, Candidates<M, R> &o) {
     const auto x_is_gas = V_x > V_y;
+    R of_vapour = R(0.0), Tc_gas = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        of_vapour += exp(within(o.d[k], 300.0));
+        Tc_gas += select(x_is_gas, s.x[k], s.y[k]) * m.phase_Tc[k];
+    }
+
+    // A gas that is cold and dense enough for a liquid of nearly its composition: that is a part of the way to the
+    // liquid
     const R of_gas = larger(V_x, V_y);
     const R of_liquid = smaller(V_x, V_y);
-    const auto condenses = some && of_gas > 1.0 && of_gas < CONDENSES && of_liquid < 1.0;
+    const auto is_cold = T < LIQUEFIES * Tc_gas;
+    const auto condenses = some && is_cold && of_gas > 1.0 && of_gas < CONDENSES && of_liquid < 1.0;
 
     o.is_vapour = some && of_gas < 1.0 && of_vapour > NEARLY_VAPOUR;
     o.is_first = o.is_vapour || condenses;
@@ -102,7 +105,7 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     const R V_x = s.V_x / critical_x;
     const R V_y = s.V_y / critical_y;
     FOR_SPECIES (k, M::NS) o.d[k] = log(at_least(s.x[k], LEAST_AMOUNT)) + s.ln_phi[k];
-    find_first(m, some, s, V_x, V_y, o);
+    find_first(m, feed.at.T, some, s, V_x, V_y, o);
 
     // The liquid of a species
     const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));

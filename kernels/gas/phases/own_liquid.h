@@ -13,8 +13,10 @@ constexpr double TOO_LITTLE = 1e-8;                // of a species in the feed, 
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
 constexpr double UNLIKE = 0.2;         // the same over its mole fraction, an activity coefficient, in other dense feeds
 constexpr double NEAR_CRITICAL = 0.95; // T/Tc of a species from which on a liquid of it needs others
-constexpr double MAINLY = 0.7;         // share from which on a phase is much the same as the liquid of its main species
-constexpr double HOT_BELOW = 3e7;      // Pa; gases split at higher pressures far above their critical temperatures
+// T/Tc of a species up to which there are liquids that are mostly it: what they dissolve makes them less volatile
+constexpr double LIQUEFIES = 1.1;
+constexpr double MAINLY = 0.7;    // share from which on a phase is much the same as the liquid of its main species
+constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
 
 // ln of the ratio of a species' fugacity to that of its liquid by itself, for more than a trace of it no less than 0
 // where the estimate means nothing: Wilson's vapour pressure, the fugacity

@@ -84,13 +84,14 @@ template <class M, class R> struct Starts {
 // No vapour-like trial where the feed is a gas. A dense one is tried half-way to the liquid, too: trials that begin as
 // far away as Wilson's K says come back to it near critical points.
 template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, R> &feed, Starts<M, R> &o) {
-    R heaviest = R(-1e9), critical = R(0.0);
+    R heaviest = R(-1e9), critical = R(0.0), Tc = R(0.0);
     o.least = R(1e9);
     FOR_SPECIES (k, M::NS) {
         const auto lower = o.ln_K[k] < o.least && feed.z[k] > 1e-20;
         o.least = select(lower, o.ln_K[k], o.least);
         heaviest = select(lower, R(feed.ln_z[k] - o.ln_K[k]), heaviest);
         critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]); // volume
+        Tc += feed.z[k] * m.phase_Tc[k];
     }
 
     o.is_liquid = feed.V < critical;
@@ -106,7 +107,8 @@ template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, 
     const auto is_near_dew = feed.V > NEAR_DEW * critical;
     const auto is_not_thin = feed.V < DENSE_GAS * critical;
     const auto is_real = feed.p * feed.V < REAL * feed.at.RT && feed.V < GAS * critical;
-    o.is_dense_gas = !o.is_liquid && is_not_thin;
+    const auto is_near_critical = !o.is_liquid && !is_near_dew && feed.at.T < LIQUEFIES * Tc;
+    o.is_dense_gas = (is_near_dew && is_not_thin) || is_near_critical;
     o.half = select(is_near_dew, R(0.5), R(0.25));
     o.may_condense = o.another.heaviest > UNSATURATED && !o.is_dense && (is_not_thin || is_real);
     o.start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
@@ -130,7 +132,8 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     FOR_SPECIES (k, M::NS) {
         const auto is_another = fabs(o.another.turn - double(k)) < 0.5;
         is_rich[k] = (is_heaviest && o.ln_K[k] <= o.least) || (!is_heaviest && is_another);
-        const auto is_gas = feed.at.T > m.phase_Tc[k] && o.ln_p < m.phase_ln_pc[k] + LN_GAS_P;
+        const R T_ratio = feed.at.T / m.phase_Tc[k];
+        const auto is_gas = T_ratio > 1.0 && T_ratio < LIQUEFIES && o.ln_p < m.phase_ln_pc[k] + LN_GAS_P;
         z_rich = select(is_rich[k] && !is_heaviest && o.is_liquid && is_gas, feed.z[k], z_rich);
         Tc_rich = select(is_rich[k], R(m.phase_Tc[k]), Tc_rich);
     }
@@ -151,6 +154,7 @@ POINT_FN MaskOf<R> next_start(const M &m, const Feed<M, R> &feed, const MaskOf<R
     o.start = select(ended, R(o.start + 1.0), o.start);
     const auto is_half_way = o.start > HALF_WAY - 0.5 && o.start < HALF_WAY + 0.5;
     const auto is_new = o.may_condense && !v.certain && (o.is_dense_gas || trial.itself);
+    o.half = select(ended && is_half_way && trial.itself, R(0.5), o.half);
     o.start = select(ended && is_half_way && !is_new, R(o.start + 1.0), o.start);
     const auto is_done = o.start > RICH_IN_HEAVIEST - 0.5 && o.start < RICH_IN_HEAVIEST + 0.5 && o.is_heavy;
     o.start = select(ended && is_done, R(o.start + 1.0), o.start);
