@@ -246,6 +246,15 @@ SINGLE_STATES = [
     ("CO2 CH4", "mapped", 0.0978, 184.655, 2.99553e6, 0.68031),
     ("CO2 CH4", "mapped", 0.0978, 176.4571, 2.6104e6, 0.7564),
     ("C2H6 N2", "pr", 0.0, 124.5331, 3.0485e6, 0.31751),
+    ("CH3OH CO2", "pr", 0.08, 308.0548, 6.9407e6, 0.48522),
+    ("H2O H2S", "pr", -0.05, 376.120321, 7.902817e6, 0.6873939),
+    # The same, of a gas next to its critical point
+    ("CH3OH CO2", "pr", 0.12, 306.734869, 7.199057e6, 0.01669792),
+    # Gas and liquid, where the gas condenses beside that
+    ("H2O SO2", "pr", 0.04, 451.839903, 8.517083e6, 0.6433055),
+    ("NC12H26 CO2", "pr", 0.08, 255.557628, 2.083298e6, 0.1742195),
+    ("NC7H16 C2H6", "pr", 0.15, 286.199107, 2.935406e6, 0.01944094),
+    ("H2O NC12H26", "pr", -0.1, 556.879508, 8.28723e6, 0.9145656),
     # Such a liquid had boiled
     ("H2S CH4", "pr", 0.08, 193.0244, 4.327e6, 0.41159),
     ("H2O NH3", "pr", 0.08, 421.3598, 1.1574e7, 0.45965),
@@ -268,6 +277,30 @@ def test_states_that_were_missed(equation):
         fluid = oracle.Fluid(mix.species, *at, equation=equation)
         g = oracle.gibbs(fluid, q["beta"], moles(mix, q["Y_l"]), moles(mix, q["Y_v"]))
         assert abs(g - wanted.g) < LOWER, names
+
+
+# T [K], p [Pa], mole fractions of FROZEN
+FROZEN = "CH4 N2 CO2 C2H6 C3H8 NC4H10 NC5H12 H2S"
+FROZEN_STATES = [
+    (86.0, 5.28018e7, [0.23997, 1.8672e-5, 0.081964, 0.43259, 0.092326, 0.0, 0.0052972, 0.14783]),
+    (33.2, 2.1118e7, [0.0, 0.0367, 0.0665, 0.0, 0.0704, 0.7902, 9e-4, 0.0353]),
+    (55.9, 1512.95, [0.0080155, 0.0849, 2.24e-11, 0.48506, 2.7e-7, 0.22652, 0.077328, 0.11817]),
+]
+
+
+def test_liquids_far_below_their_critical_temperatures():
+    """At 0.08 to 0.3 Tc, where Wilson's K says nothing of a liquid: one phase was said of a feed that is up to 21 RT
+    above the plane of its split. Peng-Robinson; the oracle's Gibbs energy."""
+    mix = Mixture.from_names(FROZEN, phases="equilibrium", equation="pr")
+    T, p = (np.array([state[k] for state in FROZEN_STATES]) for k in (0, 1))
+    X = np.array([state[2] for state in FROZEN_STATES]).T
+    X = X / X.sum(0)
+    q = mix.properties("phases_status beta Y_l Y_v", T=T, p=p, X=X)
+    assert (q["phases_status"] == 1).all()
+
+    wanted, fluid = oracle.flash(mix.species, T, p, X), oracle.Fluid(mix.species, T, p)
+    g = oracle.gibbs(fluid, q["beta"], moles(mix, q["Y_l"]), moles(mix, q["Y_v"]))
+    assert (g < wanted.g + LOWER).all(), g - wanted.g
 
 
 def numbers(text):

@@ -126,6 +126,24 @@ def test_a_composition_for_each_point(boundary):
     np.testing.assert_array_equal(find(given[0, 0], dict(zip(ALKANES, X))), found[0])
 
 
+def test_no_dew_point_above_the_cricondenbar():
+    """A natural gas: above the highest pressure of gas and liquid the cold fluid, some 95 K, splits into two liquids.
+    That is no dew point. Just below that pressure there is one, of a dense gas; a colder feed is one phase beside it,
+    and a liquid has more density than the gas."""
+    names, X = "CH4 N2 CO2 C2H6 C3H8 NC4H10 NC5H12 H2S", [0.85, 0.02, 0.02, 0.06, 0.03, 0.01, 0.005, 0.005]
+    mix = Mixture.from_names(names, phases="equilibrium", equation="pr")
+    with pytest.warns(
+        RuntimeWarning, match="'dew_T': NaN at 3 of 5 points, .* above the highest of a gas beside a liq"
+    ):
+        T = mix.dew_T([7e6, 8.8e6, 1e7, 3e7, 1e8], X)
+    assert np.isnan(T[2:]).all()
+
+    inside = mix.properties("phases_status rho rho_l rho_v beta", T=T[:2] * (1 - 1e-6), p=np.array([7e6, 8.8e6]), X=X)
+    assert (inside["phases_status"] == 1).all() and (inside["beta"] > 0.9).all()
+    assert (inside["rho_l"] > 1.3 * inside["rho_v"]).all()
+    assert mix.properties("phases_status", T=90.0, p=1e8, X=X)["phases_status"] == 1
+
+
 def test_pure_species_boil():
     """One temperature for both; liquid and gas have the same fugacity there."""
     mix, T = mixture(("N2",)), np.array([70.0, 100.0, 125.0, 130.0])

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ...engine.errors import ArgumentError
-from .saturation import composition
+from .saturation import as_one_phase, composition
 
 
 def _curvature(mixture, n, T, V):
@@ -73,8 +73,7 @@ def critical_point(mixture, X) -> dict:
         )
 
     T, V = found
-    single = type(mixture)(mixture.species, **{**mixture.options, "phases": "single"})
-    p = single.properties("p", backend="cpu", **_state(mixture, X, T, V))["p"]
+    p = as_one_phase(mixture).properties("p", backend="cpu", **_state(mixture, X, T, V))["p"]
     return {"T": float(T), "p": float(p), "v_mol": float(V - _shift(mixture, X))}
 
 

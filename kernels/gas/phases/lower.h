@@ -1,20 +1,22 @@
 // Of two splits of a feed that of the lower Gibbs energy. Water with a little fuel is liquid water and fuel, or steam
-// and fuel, and the test of the feed finds the fuel alone; two liquids may boil, which it says as well.
+// and fuel, and the test of the feed finds the fuel alone; two liquids may boil, which it says as well; and a dense gas
+// beside a liquid may be a second liquid.
 #pragma once
 #include "gas/phases/split.h"
 
-constexpr double DOMINANT = 0.5;    // share of a phase from which on a species is its main one
-constexpr double TOO_LITTLE = 1e-8; // of a species in the feed, to count
+constexpr double DOMINANT = 0.5; // share of a phase from which on a species is its main one
+constexpr double LIQUID = 0.6;   // volume of a phase, in critical ones, up to which it may be that species' liquid
 // ln of the activity coefficient of a species from which its liquid may split again, of two species and of more
 constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.4;
 constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two liquids may have a vapour
-// T/Tc of a species up to which there are liquids that are mostly it: what they dissolve makes them less volatile
-constexpr double LIQUEFIES = 1.1;
+// Volume of a gas, in critical ones, up to which a liquid beside it and another may be stable; where its trial begins
+// on the way from the gas to that
+constexpr double CONDENSES = 10.0, PART_OF_THE_WAY = 0.25;
 // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K, above which a liquid may be mostly
-// that species; with others it takes up in the first step it amounts to HOPE then. Wilson's K means nothing below
-// MEANINGLESS Tc: each species may be a liquid.
-constexpr double MAIN_OF_LIQUID = -1.2, HOPE = 0.5, MEANINGLESS = 0.3;
-constexpr double ALIKE = 0.2;  // sum of the differences of mole fractions below which phases are alike
+// that species; with others it takes up in the first step it amounts to HOPE then
+constexpr double MAIN_OF_LIQUID = -1.2, HOPE = 0.5;
+constexpr double LN_TAKEN_UP = -1.9; // ln of the ratio of others to that species next to its critical temperature
+constexpr double ALIKE = 0.2;        // sum of the differences of mole fractions below which phases are alike
 constexpr double LOWER = 1e-8; // distance from the common tangent plane, or less Gibbs energy, that counts [RT a mole]
 
 // The common tangent plane of two phases, at x as it is now: the last step of a split has moved it
@@ -30,13 +32,43 @@ PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPha
     return plane;
 }
 
-// Phases that may lie below the plane of a split: a vapour beside two liquids; then liquids of a species, those with
-// the largest ratio of its fugacity to that of its own liquid first
+// Phases that may lie below the plane of a split. First a vapour beside two liquids, or a liquid beside a gas and a
+// liquid; then liquids of a species, those with the largest ratio of its fugacity to that of its own liquid first
 template <class M, class R> struct Candidates {
-    MaskOf<R> is_vapour; // the one whose turn it is
+    MaskOf<R> is_first;  // whether it is the turn of the first
+    MaskOf<R> is_vapour; // and that is a vapour
+    R start[M::NS];      // of the first: ln of the amounts
+    R d[M::NS];          // ln of the fugacities over p
     R own[M::NS], most;  // ln of the ratios; that of the liquid whose turn it is
-    R d[M::NS];          // of the vapour: ln of the fugacities over p
 };
+
+// What the first is. V_x, V_y: of the phases, in critical volumes
+template <class M, class R>
+POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const TwoPhases<M, R> &s, const R V_x,
+                         const R V_y, Candidates<M, R> &o) {
+    const auto x_is_gas = V_x > V_y;
+    R of_vapour = R(0.0), Tc_gas = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        of_vapour += exp(within(o.d[k], 300.0));
+        Tc_gas += select(x_is_gas, s.x[k], s.y[k]) * m.phase_Tc[k];
+    }
+
+    // A gas that is cold and dense enough for a liquid of nearly its composition: that is a part of the way to the
+    // liquid
+    const R of_gas = larger(V_x, V_y);
+    const R of_liquid = smaller(V_x, V_y);
+    const auto is_cold = T < LIQUEFIES * Tc_gas;
+    const auto condenses = some && is_cold && of_gas > 1.0 && of_gas < CONDENSES && of_liquid < 1.0;
+
+    o.is_vapour = some && of_gas < 1.0 && of_vapour > NEARLY_VAPOUR;
+    o.is_first = o.is_vapour || condenses;
+    FOR_SPECIES (k, M::NS) {
+        const R ln_x = log(at_least(s.x[k], LEAST_AMOUNT));
+        const R ln_y = log(at_least(s.y[k], LEAST_AMOUNT));
+        const R part = select(x_is_gas, R(PART_OF_THE_WAY), R(1.0 - PART_OF_THE_WAY));
+        o.start[k] = select(o.is_vapour, o.d[k], R(ln_x + part * (ln_y - ln_x)));
+    }
+}
 
 // The next liquid, for the points of `where`: those that have one
 template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
@@ -46,6 +78,7 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
         most = select(next, o.own[k], most);
     }
     o.most = select(where, most, o.most);
+    o.is_first = o.is_first && !where;
     o.is_vapour = o.is_vapour && !where;
     return where && most > MAIN_OF_LIQUID;
 }
@@ -56,51 +89,39 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
 template <class M, class R>
 POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
                                    Candidates<M, R> &o) {
-    R b_x = R(0.0), b_y = R(0.0), present = R(0.0);
+    R critical_x = R(0.0), critical_y = R(0.0), present = R(0.0);
     auto some = nowhere<R>();
     FOR_SPECIES (k, M::NS) {
         present += select(feed.z[k] > TOO_LITTLE, R(1.0), R(0.0));
-        b_x += s.x[k] * m.phase_b[k];
-        b_y += s.y[k] * m.phase_b[k];
+        critical_x += s.x[k] * (m.phase_b[k] * m.phase_critical[0]);
+        critical_y += s.y[k] * (m.phase_b[k] * m.phase_critical[0]);
         some = some || (feed.z[k] > TOO_LITTLE && feed.at.T < LIQUEFIES * m.phase_Tc[k]);
     }
     some = some && ask;
-    o.is_vapour = nowhere<R>();
+    o.is_first = o.is_vapour = nowhere<R>();
     if (!any_of(some)) return some;
 
-    // The vapour of both, as an ideal gas: f_i/p
-    const auto x_dense = s.V_x < m.phase_critical[0] * b_x;
-    const auto y_dense = s.V_y < m.phase_critical[0] * b_y;
-    R ln_x[M::NS], ln_y[M::NS], ln_K[M::NS];
-    FOR_SPECIES (k, M::NS) {
-        ln_y[k] = ln_x[k] = log(at_least(s.x[k], LEAST_AMOUNT));
-        o.d[k] = ln_x[k] + s.ln_phi[k];
-    }
-    if (any_of(some && y_dense)) {
-        R of_vapour = R(0.0);
-        FOR_SPECIES (k, M::NS) {
-            of_vapour += exp(within(o.d[k], 300.0));
-            ln_y[k] = log(at_least(s.y[k], LEAST_AMOUNT));
-        }
-        o.is_vapour = some && x_dense && y_dense && of_vapour > NEARLY_VAPOUR;
-    }
+    R ln_K[M::NS];
+    const R V_x = s.V_x / critical_x;
+    const R V_y = s.V_y / critical_y;
+    FOR_SPECIES (k, M::NS) o.d[k] = log(at_least(s.x[k], LEAST_AMOUNT)) + s.ln_phi[k];
+    find_first(m, feed.at.T, some, s, V_x, V_y, o);
 
     // The liquid of a species
     const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
-        const auto in_x = x_dense && s.x[k] > DOMINANT;
-        const auto in_y = y_dense && s.y[k] > DOMINANT;
-        const R ln_share = select(in_x, ln_x[k], ln_y[k]);
-        R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
-        by_itself = select(feed.at.T < MEANINGLESS * m.phase_Tc[k], larger(by_itself, R(0.01 * k)), by_itself);
+        const auto in_x = V_x < LIQUID && s.x[k] > DOMINANT;
+        const auto in_y = V_y < LIQUID && s.y[k] > DOMINANT;
+        const R ln_share = log(at_least(select(in_x, s.x[k], s.y[k]), LEAST_AMOUNT));
+        const R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
         const auto is_critical = feed.at.T > NEAR_CRITICAL * m.phase_Tc[k] && by_itself > NEARLY_OWN;
         const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled || is_critical;
         o.own[k] =
             select(is_other && feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
     o.most = R(-BARRED);
-    return o.is_vapour || find_next(m, some && !o.is_vapour, o);
+    return o.is_first || find_next(m, some && !o.is_first, o);
 }
 
 // Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the
@@ -222,16 +243,17 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
     UNROLL_BY(1)
     for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
         Trial<M, R> trial;
-        R x_main = R(0.0), Tc_main = R(0.0);
+        R x_main = R(0.0), Tc_main = R(1.0);
         FOR_SPECIES (k, M::NS) {
             const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
             x_main = select(is_main, s.x[k], x_main);
             Tc_main = select(is_main, R(m.phase_Tc[k]), Tc_main);
         }
+        const auto others = others_of_trial(m, feed.at.T, x_main, Tc_main, LN_TAKEN_UP);
         FOR_SPECIES (k, M::NS) {
             const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
-            const R rest = rest_of_trial(m, feed, s.x, k, x_main, Tc_main);
-            trial.ln_W[k] = select(o.is_vapour, o.d[k], select(is_main, R(0.0), rest));
+            const R rest = others.amount(log(at_least(s.x[k], LEAST_AMOUNT)));
+            trial.ln_W[k] = select(o.is_first, o.start[k], select(is_main, R(0.0), rest));
         }
         const R lean = select(o.is_vapour, R(0.0), R(LEAN));
         const auto below = is_below(m, plane, todo, lean, feed, trial);

@@ -21,6 +21,7 @@ from ..labelled import labels_of, plain_composition
 SCAN = 240  # states at which a line is looked at before the bisection
 DENSE_SCAN = 40  # states more at higher pressures, where a light gas dissolves in a heavy liquid
 BISECTIONS = 60
+ISOTHERM = 200  # densities at which an isotherm is looked at
 JUMP = 1e-3  # relative difference of density at which a pure species boils; less is a fluid above its critical point
 BOILS = 1.0  # of ln rho between two states of a scan; a fluid 0.5 % above its critical point changes by 0.8
 # Pa; where a scan of p begins: at 1e-9 Pa the liquid's root of a cubic, p (v - b)/(RT) of some 1e-16, is lost beside 1
@@ -66,6 +67,11 @@ def composition(mixture, X) -> np.ndarray:
     X = compositions(mixture, plain_composition(mixture, X))
     refuse(X.ndim > 1, f"X has shape {X.shape}; wanted one composition, {mixture.ns} amounts of moles.")
     return X
+
+
+def as_one_phase(mixture):
+    """The mixture without phase equilibrium."""
+    return type(mixture)(mixture.species, **{**mixture.options, "phases": "single"})
 
 
 class Line:
@@ -115,7 +121,13 @@ class Line:
 
         pair, ends = side.last_pair(order)
         pair = self._bisected(side, pair)
-        there = ends & self._is_boundary(pair)
+        before, behind = self.at(pair.mine), self.at(pair.other)
+        there = ends & _is_boundary(before, behind)
+
+        # A dense gas that condenses, or a liquid that splits into two
+        dense = there & (before["beta"] == 0)
+        if beta == 1.0 and dense.any():
+            there &= ~(dense & self._is_liquid(pair.mine, before["rho"]))
         return np.where(there, np.sqrt(pair.mine * pair.other), np.nan).reshape(self.shape)
 
     def _bisected(self, side: Side, pair: Pair) -> Pair:
@@ -126,11 +138,15 @@ class Line:
             pair = Pair(np.where(here, middle, pair.mine), np.where(here, pair.other, middle))
         return pair
 
-    def _is_boundary(self, pair: Pair) -> np.ndarray:
-        """Whether there are two phases behind the side's last state, or the density jumps."""
-        before, behind = self.at(pair.mine), self.at(pair.other)
-        ratio = np.abs(np.log(before["rho"] / behind["rho"]))
-        return (behind["phases_status"] == 1) | (ratio > JUMP)
+    def _is_liquid(self, place, density) -> np.ndarray:
+        """Whether one phase of this density is a liquid: on its isotherm, at the same composition, p falls somewhere
+        between a thin gas and this density."""
+        parts = np.linspace(1 / ISOTHERM, 1.0, ISOTHERM)[:, None]
+        rho = parts * density
+        T = np.broadcast_to(place if self.along == "T" else self.fixed, rho.shape)
+        X = np.broadcast_to(_aligned(self.X, rho.shape), (len(self.X), *rho.shape))
+        p = as_one_phase(self.mixture).properties("p", T=T, rho=rho, X=X, backend="cpu")["p"]
+        return (np.diff(p, axis=0) < 0).any(0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,6 +188,12 @@ class Side:
 
         points = np.arange(number.size)
         return Pair(order[number, points], order[number + 1, points]), inside
+
+
+def _is_boundary(before, behind) -> np.ndarray:
+    """Whether there are two phases behind a side's last state, or the density jumps."""
+    ratio = np.abs(np.log(before["rho"] / behind["rho"]))
+    return (behind["phases_status"] == 1) | (ratio > JUMP)
 
 
 def _boils_between(found) -> np.ndarray:
@@ -218,8 +240,8 @@ def dew_p(mixture, T, X):
 
 BOUNDARIES = {"bubble_T": bubble_T, "dew_T": dew_T, "bubble_p": bubble_p, "dew_p": dew_p}
 ENDS = {
-    "T": "at a pressure above the highest of two phases, or with a boundary at none of the temperatures from "
-    f"{TEMPERATURES[0]:g} of the smallest Tc, {COLDEST:g} K at least, to {TEMPERATURES[1]:g} of the largest",
+    "T": "at a pressure above the highest of a gas beside a liquid, or with a boundary at none of the temperatures "
+    f"from {TEMPERATURES[0]:g} of the smallest Tc, {COLDEST:g} K at least, to {TEMPERATURES[1]:g} of the largest",
     "p": f"at a temperature above the highest of two phases or below {COLDEST:g} K, or with a boundary below "
     f"{LOWEST_P:g} Pa or above {HIGHEST_P:g} Pa",
 }
