@@ -16,6 +16,8 @@ _CRASH = re.compile(r"signal terminated program|internal compiler error: Segment
 _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
     r"Kokkos": "a name of Kokkos: docs/howto/kokkos.md has it with its name here",
+    r"ScannedPack<": "the sum of a scan is one number for each lane of a pack: m.v(i) = s, Real<I> x = s, or a body that "
+    "takes `long i`",
     r"Accumulator<": "a result takes values, best.join(x), or sum += x if it is a sum, and is neither read nor "
     "assigned",
     r"redeclared|redefinition|redefined|conflicting declaration": "a name that the layer's headers have, too: take "
