@@ -109,17 +109,16 @@ class Items(abc.ABC):
         """Names of the arrays along which a CPU's packs go in columns, or in rows, and ask for lines ahead."""
         return ()
 
-    def read_along(self) -> tuple[str, ...]:
-        """Names of the arrays that a CPU's packs go through one line after the other."""
-        return ()
-
-    def rows_ahead(self) -> list[str]:
-        """C++: arrays of which a CPU asks for the rows of its next tile, further arguments behind the body."""
+    def ahead_of(self, kernel_scatters: bool) -> list[str]:
+        """C++: arrays of which a CPU asks for lines ahead of its loop, further arguments behind the body."""
         return []
 
 
+@dataclasses.dataclass(frozen=True)
 class LeagueItems(Items):
     """body(m, team, results...) for each team."""
+
+    rows: tuple[str, ...] = ()  # names of the arrays that are read and have a row for each team
 
     kind = "league"
     has_teams = True
@@ -135,6 +134,9 @@ class LeagueItems(Items):
 
     def holders(self, threads):
         return 1
+
+    def ahead_of(self, kernel_scatters):
+        return [f"rows_of_teams(m.{name})" for name in self.rows]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,8 +164,8 @@ class RangeItems(Items):
     def beside(self):
         return self.layouts.beside(0)
 
-    def read_along(self):
-        return tuple([array.name for array in self.layouts.arrays if array.is_plain])
+    def ahead_of(self, kernel_scatters):
+        return [f"m.{array.name}" for array in self.layouts.arrays if kernel_scatters and array.is_plain]
 
     def asked_ahead(self):
         return self.layouts.in_columns(0) + self.layouts.in_rows(0)
@@ -179,6 +181,9 @@ class ScanItems(RangeItems):
     takes_behind = "`bool last`"
     loop = "for_scan<{threads}, {each}, {results}, {in_packs}>"
     call = "[{captured}](const auto i, auto &result, bool last) INLINED BODY_CALL({body}(m, i, result, last))"
+
+    def ahead_of(self, kernel_scatters):
+        return super().ahead_of(True)
 
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
@@ -354,7 +359,7 @@ class TileItems(Items):
         fastest = self.inner[0]
         return self.layouts.in_columns(fastest) + (self.layouts.in_rows(fastest) if self.across else ())
 
-    def rows_ahead(self):
+    def ahead_of(self, kernel_scatters):
         if self.layouts.are_alike:
             return []
         return [f"rows_of<{_order(array.order)}>(m.{array.name})" for array in self.layouts.arrays if array.is_plain]

@@ -68,7 +68,8 @@ class League(Policy):
         return Sizes(self.team, self.vector, scratch=self.scratch)
 
     def items(self, where, arrays):
-        return LeagueItems((str(self.teams),))
+        teams = str(self.teams)
+        return LeagueItems((teams,), tuple([array.name for array in arrays if array.has_row_for_each(teams)]))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -194,9 +194,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
-    rows_ahead = [] if entry.in_blocks else k.items.rows_ahead()
-    if by_thread and not k.is_checked:
-        rows_ahead += [f"m.{name}" for name in k.items.read_along()]
+    lines_ahead = [] if entry.in_blocks or k.is_checked else k.items.ahead_of(bool(by_thread))
     ahead = () if entry.in_blocks or k.is_checked else k.items.asked_ahead()
     call = BY_THREAD.format(call=_call(k, "m = m.of_thread()")) if by_thread else _call(k, "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
@@ -223,7 +221,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         loop=loop,
         arguments=", ".join([*work, "league", "totals", *k.items.arguments]),
         call=call,
-        behind="".join([f", {array}" for array in rows_ahead]),
+        behind="".join([f", {array}" for array in lines_ahead]),
     )
 
 

@@ -87,6 +87,22 @@ template <class R, class T, bool FULL> POINT_FN auto index_of(const ScannedPack<
 
 template <class R, class T, bool FULL> POINT_FN vec as_number(const ScannedPack<R, T, FULL> &x) { return whole_of(x); }
 
+// A body that asks for lines of later packs: ask(i)
+template <class Body, class Ask> struct Asking {
+    Body body;
+    Ask ask;
+    template <class I, class S>
+    POINT_FN auto operator()(const I &i, S &sum, bool last) const -> decltype(void(body(i, sum, last))) {
+        if constexpr (!SAME<I, long>)
+            if (!last) ask(i);
+        body(i, sum, last);
+    }
+};
+
+template <class Body, class Ask> POINT_FN Asking<Body, Ask> asking(const Body &body, const Ask &ask) {
+    return {body, ask};
+}
+
 // Whether a body takes packs, and its numbers are joined in packs
 template <class R, class T, class Body, bool = ScanLanes<R, T>::EXIST> struct TakesPacks {
     static constexpr bool value = false;

@@ -78,8 +78,9 @@ template <class T> struct alignas(128) ScanFront {
 };
 
 // Returns the sum of all. origin: the first index of the first block, `begin` or some that are missing ahead of it
-template <class Block, class R, class T, class Body>
-POINT_FN T scan_blocks(long items, int threads, long origin, long begin, const Body &body) {
+template <class Block, class R, class T, class Body, class... Views>
+POINT_FN T scan_blocks(long items, int threads, long origin, long begin, const Body &body, const Views &...later) {
+    const auto ask = [=](const auto &i) INLINED { (ask_later(later, i), ...); };
     const long end = begin + items, blocks = (end - origin + Block::SIZE - 1) / Block::SIZE;
     const auto block_of = [&](long number) {
         const long first = origin + number * Block::SIZE, behind = first + Block::SIZE;
@@ -88,7 +89,7 @@ POINT_FN T scan_blocks(long items, int threads, long origin, long begin, const B
     ScanFront<T> front;
     R().neutral(front.before);
     if (threads == 1 && Block::IN_ONE_PASS) {
-        const auto own = of_thread(body);
+        const auto own = asking(of_thread(body), ask);
         for (long number = 0; number < blocks; ++number) front.before = block_of(number).in_one_pass(own, front.before);
         done_past();
         return front.before;
@@ -97,7 +98,7 @@ POINT_FN T scan_blocks(long items, int threads, long origin, long begin, const B
     alignas(128) long taken = 0; // blocks
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-        const auto own = of_thread(body);
+        const auto own = asking(of_thread(body), ask);
         while (true) {
             const long number = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
             if (number >= blocks) break;
@@ -112,15 +113,16 @@ POINT_FN T scan_blocks(long items, int threads, long origin, long begin, const B
     return front.before;
 }
 
-// IN_PACKS: the body has no each_lane
-template <int, int, class RESULTS, bool IN_PACKS, class Body>
-POINT_FN int for_scan(long items, int threads, const League &a, const Place *totals, long begin, const Body &body) {
+// IN_PACKS: the body has no each_lane. later: arrays with an element for each index
+template <int, int, class RESULTS, bool IN_PACKS, class Body, class... Views>
+POINT_FN int for_scan(long items, int threads, const League &a, const Place *totals, long begin, const Body &body,
+                      const Views &...later) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
     if constexpr (IN_PACKS && TakesPacks<R, T, OfThread<Body>>::value) {
         // Packs begin with a line of memory where sums are the same in any order
         const long origin = HasNoFraction<T>::value ? begin - missing<Results<>>(a, begin) : begin;
-        put(totals[0], scan_blocks<ScanInPacks<R, T>, R, T>(items, threads, origin, begin, body));
-    } else put(totals[0], scan_blocks<ScanOneByOne<R, T>, R, T>(items, threads, begin, begin, body));
+        put(totals[0], scan_blocks<ScanInPacks<R, T>, R, T>(items, threads, origin, begin, body, later...));
+    } else put(totals[0], scan_blocks<ScanOneByOne<R, T>, R, T>(items, threads, begin, begin, body, later...));
     return 0;
 }

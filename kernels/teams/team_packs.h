@@ -281,15 +281,35 @@ template <class Body> POINT_FN Body of_thread(const Body &body) { return body; }
 template <class Make> POINT_FN auto of_thread(const ByThread<Make> &body) { return body.make(); }
 template <class Body> using OfThread = decltype(of_thread(unevaluated<const Body &>()));
 
+// An array with a row for each team. A team with a short row holds a core up, so that it does not read ahead far
+// enough: each team asks for a row of a later one.
+struct RowsOfTeams {
+    static constexpr long LATER = 4096, SHORT = 1024, LINE = 64; // bytes
+    const char *data;
+    long bytes; // of a row
+    POINT_FN void ask_later(long team) const {
+        if (bytes > SHORT) return; // a core reads ahead by itself
+        const char *const row = data + team * bytes + LATER;
+        for (long byte = 0; byte < bytes; byte += LINE) __builtin_prefetch(row + byte, 0, 2);
+    }
+};
+
+template <class V> POINT_FN RowsOfTeams rows_of_teams(const V &view) {
+    return {(const char *)view.data, view.stride[0] * long(sizeof *view.data)};
+}
+
 // body(team, results) for each team of one member
-template <class TEAM, class RESULTS, class Body>
-POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body) {
+template <class TEAM, class RESULTS, class Body, class... Rows>
+POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body, const Rows &...rows) {
     return share_out(items, threads, a, [&](long share, long first, long behind, char *const(&level)[2]) {
         const auto own = of_thread(body);
         TEAM team(first, items, level);
         typename RESULTS::template Noted<typename TEAM::Use> results;
         results.each([&](auto &x, int) { x.use.team = &team; });
-        for (; behind > team.number; ++team.number) own(team, results);
+        for (; behind > team.number; ++team.number) {
+            (rows.ask_later(team.number), ...);
+            own(team, results);
+        }
         if constexpr (RESULTS::COUNT > 0)
             results.with(((typename RESULTS::Values *)a.shares)[share], [](const auto &x, auto &to) { to = x.value; });
         return team.told ? TOLD : 0;
@@ -298,14 +318,15 @@ POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Bo
 
 // body(team, results) for each team. ONE: the team where the body cannot tell how many members it has. WRITES: it
 // writes arrays, so that it cannot be called again.
-template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body>
-HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body) {
+template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body, class... Rows>
+HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body,
+                               const Rows &...rows) {
     int failed = 0;
     static bool several = TEAM::SIZE > 1 && (SAME<TEAM, ONE> || can_tell(ONE::KERNEL));
     if constexpr (ONE::SIZE == 1)
         if (!__atomic_load_n(&several, __ATOMIC_RELAXED)) {
             a.report->members = 1;
-            failed = for_teams_of_one<ONE, RESULTS>(items, threads, a, body);
+            failed = for_teams_of_one<ONE, RESULTS>(items, threads, a, body, rows...);
             if (failed == TOLD && !WRITES) __atomic_store_n(&several, true, __ATOMIC_RELAXED); // it begins again
             else if (failed == TOLD)
                 snprintf(a.report->problem, sizeof a.report->problem,
@@ -357,10 +378,10 @@ POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int
     else for_lanes_from(origin, first, behind, f, alone, work);
 }
 
-// A line of a later pack. Scattered sums hold a core up, so that it does not read ahead far enough.
-template <class T> POINT_FN void ask_later(const T *data, long i) {
+// A line of a later pack. Scattered sums and scans hold a core up, so that it does not read ahead far enough.
+template <class V, bool FULL> POINT_FN void ask_later(const V &view, const Lanes<FULL> &i) {
     constexpr long LATER = 64 * VECTOR_LANES;
-    __builtin_prefetch(data + i + LATER, 0, 2);
+    __builtin_prefetch(view.data + i.first + LATER, 0, 2);
 }
 
 // body(i, results) for `items` indices from `begin` on, in packs. later: arrays with an element for each index
@@ -374,7 +395,7 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
         const auto own = of_thread(body);
         const auto at = [&](auto i) {
             lane = Lane::of(i);
-            (ask_later(later.data, i.first), ...);
+            (ask_later(later, i), ...);
             own(i, results);
         };
         for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone, Work());

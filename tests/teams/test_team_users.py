@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from team_cases import EPS, HEADER, kernel
 
+import kernels
 from kernels import League, Range, Sizes
 
 
@@ -99,3 +100,13 @@ def test_arrays_of_several_types(be, n):
     np.testing.assert_array_equal(be.to_host(arrays["k"]), k * 3 + big % 7)
     np.testing.assert_array_equal(be.to_host(arrays["big"]), (big >> 1) ^ 5)
     assert found == {"sum": (wide - k).sum()}
+
+
+def test_rows_that_teams_ask_for_ahead():
+    """Of arrays that are read, with a row for each team, one behind the other."""
+    arrays = "A(N,M) turned(N,M):left y(N) across(M,N) more(N+1,M) own(N,M)"
+    with kernels.registry.temporary():
+        for teams, rows in (("N", ("A",)), ("M", ("across",)), ("(N + 3) // 4", ()), (7, ())):
+            declared = written("rows_ahead", League(teams), arrays=arrays, writes="own", body="sparse")
+            assert declared.items.rows == rows, teams
+            kernels.registry.team_kernels.pop("rows_ahead")
