@@ -149,7 +149,7 @@ def scan(backend, nrepeat=3, quick=False):
 
 
 SCAN_OF_ALL = declared(
-    "scan_of_all", Scan("n"), arrays="v(n):whole before(n):whole", writes="before", results="total:whole"
+    "scan_of_all", Scan("n"), arrays="v(n):whole before(n):whole:stream", writes="before", results="total:whole"
 )
 
 

@@ -35,6 +35,7 @@ class Items(abc.ABC):
     threads = 128  # of a block, where the declaration leaves it open
     sharing = 0  # the same, of a block that has copies of scattered arrays; 0: as without
     takes = ""  # what the body takes, for messages of a compiler
+    takes_behind = ""  # and behind its results
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
     arguments: typing.ClassVar[tuple[str, ...]] = ()  # C++: further arguments of the loop
@@ -108,25 +109,34 @@ class Items(abc.ABC):
         """Names of the arrays along which a CPU's packs go in columns, or in rows, and ask for lines ahead."""
         return ()
 
-    def rows_ahead(self) -> list[str]:
-        """C++: arrays of which a CPU asks for the rows of its next tile, further arguments behind the body."""
+    def ahead_of(self, kernel_scatters: bool) -> list[str]:
+        """C++: arrays of which a CPU asks for lines ahead of its loop, further arguments behind the body."""
         return []
 
 
+@dataclasses.dataclass(frozen=True)
 class LeagueItems(Items):
     """body(m, team, results...) for each team."""
+
+    rows: tuple[str, ...] = ()  # names of the arrays that are read and have a row for each team
 
     kind = "league"
     has_teams = True
     takes = "a team"
     loop = "for_league<{team}, {one}, {results}, {scratch}, {level_1}, {writes}>"
-    call = "[m](const auto &team, auto &results) INLINED {{ (void)results, {body}({m}, team{arguments_of_results}); }}"
+    call = (
+        "[{captured}](const auto &team, auto &results) INLINED "
+        "{{ (void)results, {body}(m, team{arguments_of_results}); }}"
+    )
 
     def of_block(self, threads):
         return 1
 
     def holders(self, threads):
         return 1
+
+    def ahead_of(self, kernel_scatters):
+        return [f"rows_of_teams(m.{name})" for name in self.rows]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,8 +150,8 @@ class RangeItems(Items):
     takes = "an index"
     loop = "for_range<{threads}, {results}, {copies}>"
     call = (
-        "[m](const auto i, auto &results) INLINED {{ (void)results, at_each([&](const auto k) INLINED "
-        "BODY_CALL({body}({m}, k{arguments_of_results})), i); }}"
+        "[{captured}](const auto i, auto &results) INLINED {{ (void)results, at_each([&](const auto k) INLINED "
+        "BODY_CALL({body}(m, k{arguments_of_results})), i); }}"
     )
     arguments = ("a.begin[0]",)
 
@@ -154,29 +164,32 @@ class RangeItems(Items):
     def beside(self):
         return self.layouts.beside(0)
 
+    def ahead_of(self, kernel_scatters):
+        return [f"m.{array.name}" for array in self.layouts.arrays if kernel_scatters and array.is_plain]
+
     def asked_ahead(self):
         return self.layouts.in_columns(0) + self.layouts.in_rows(0)
 
 
-class ScanItems(Items):
+class ScanItems(RangeItems):
     """body(m, i, result, last) for each index, twice: see for_scan."""
 
     kind = "scan"
     threads = 256
+    sharing = 0
     at_work = 512  # of a multiprocessor: a thread has the registers for its indices
-    takes = "an index"
-    loop = "for_scan<{threads}, {each}, {results}>"
-    call = (
-        "[m](const auto i, auto &result, bool last) INLINED {{ at_each([&](const auto k) INLINED "
-        "BODY_CALL({body}({m}, k, result, last)), i); }}"
-    )
-    arguments = ("a.begin[0]",)
+    takes_behind = "`bool last`"
+    loop = "for_scan<{threads}, {each}, {results}, {in_packs}>"
+    call = "[{captured}](const auto i, auto &result, bool last) INLINED BODY_CALL({body}(m, i, result, last))"
+
+    def ahead_of(self, kernel_scatters):
+        return super().ahead_of(True)
 
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
     def sized(self, extents, in_blocks, size_of):
-        return LongScanItems(self.extents) if in_blocks and extents[0] >= MANY else self
+        return LongScanItems(self.extents, self.layouts) if in_blocks and extents[0] >= MANY else self
 
     def of_block(self, threads):
         return threads * self._each(threads)
@@ -193,9 +206,6 @@ class ScanItems(Items):
 
     def text(self, block):
         return {"each": str(self._each(int(block))) if block else "1"}
-
-    def holders(self, threads):
-        return threads
 
     def published(self, number, threads):
         return -(-number // self.of_block(threads))
@@ -226,8 +236,8 @@ class TileItems(Items):
     takes = "the indices"
     loop = "for_tiles<{results}, {outer}, {inner}, {shape}>"
     call = (
-        "[m](auto &results, const auto... i) INLINED {{ (void)results, at_each([&](const auto... k) INLINED "
-        "BODY_CALL({body}({m}, k...{arguments_of_results})), i...); }}"
+        "[{captured}](auto &results, const auto... i) INLINED {{ (void)results, at_each([&](const auto... k) INLINED "
+        "BODY_CALL({body}(m, k...{arguments_of_results})), i...); }}"
     )
     arguments: typing.ClassVar[tuple[str, ...]] = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 
@@ -349,7 +359,7 @@ class TileItems(Items):
         fastest = self.inner[0]
         return self.layouts.in_columns(fastest) + (self.layouts.in_rows(fastest) if self.across else ())
 
-    def rows_ahead(self):
+    def ahead_of(self, kernel_scatters):
         if self.layouts.are_alike:
             return []
         return [f"rows_of<{_order(array.order)}>(m.{array.name})" for array in self.layouts.arrays if array.is_plain]

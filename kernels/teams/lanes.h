@@ -1,4 +1,4 @@
-// Packs of indices on a CPU, the elements of a view at them, and what a body adds to for each of them.
+// Packs of indices on a CPU, and the elements of a view at them.
 #pragma once
 
 // first + l step of lane l < count. FULL: all lanes of a pack. Sums with whole numbers, and products with them, are
@@ -118,7 +118,11 @@ template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f)
 template <class F> POINT_FN void each_lane(long i, const F &f) { f(i); }
 // x of the lanes below count, else y
 POINT_FN vec of_first(int count, vec x, vec y) {
+#ifdef AVX512_DOUBLE
+    return select(vmask{lanes_m((1u << count) - 1)}, x, y);
+#else
     return select(as_number(Lanes<true>{0, 1, VECTOR_LANES}) < double(count), x, y);
+#endif
 }
 
 // A value for each lane; of whole numbers also as a pack of real ones.
@@ -369,6 +373,8 @@ template <class I, class T> POINT_FN auto taken(const T *data, const I &i) {
     typedef TakenAs<T, I::IS_FULL> As;
     typename As::type x;
     As::count(x, i.count);
+    if constexpr (SAME<I, Lanes<true>>)
+        if (i.step == 1) return memcpy(x.lane, data + i.first, sizeof x.lane), x;
     for (int l = 0; l < VECTOR_LANES; ++l) x.lane[l] = data[place_of(i, l)];
     return x;
 }
@@ -390,6 +396,10 @@ template <class T, class I> struct Elements { // I: Lanes, or Whole
     Elements(const Elements &) = default;
     POINT_FN Value all() const { return value; }
     POINT_FN operator Value() const { return value; }
+    // In formulas numbers of another type than `scalar` are packs of it, as those of arrays that are only read
+    template <class V = Value, typename std::enable_if<!SAME<V, vec>, int>::type = 0> POINT_FN operator vec() const {
+        return value;
+    }
 
     template <class X> POINT_FN Value operator=(const X &x) const && { return store_all(x), taken((const T *)data, i); }
     POINT_FN Value operator=(const Elements &x) const && { return store_all(x.value), x.value; }
@@ -464,90 +474,3 @@ template <class T, class I> POINT_FN Elements<T, I> element(T *data, const I &at
 template <class T> POINT_FN T element(const T *data, long at) { return data[at]; }
 // const: what is read cannot be assigned
 template <class T, class I> POINT_FN const auto element(const T *data, const I &at) { return taken(data, at); }
-
-// ---- accumulators of packs
-template <class X> POINT_FN vec pack_of(const X &x) { return vec(x); }
-POINT_FN vec pack_of(const vmask &x) { return select(x, vec(1.0), vec(0.0)); }
-POINT_FN vec chosen(vmask c, vec yes, vec no) { return select(c, yes, no); }
-
-struct Lane {  // of the pack at work
-    int count; // lanes that take part
-    int alone; // the one that each_lane is at; -1: all
-    POINT_FN static Lane all() { return {VECTOR_LANES, -1}; }
-    // At the beginning of a pack: a compiler then sees that no lane is alone, and keeps what is added up in registers
-    template <bool FULL> POINT_FN static Lane of(const Lanes<FULL> &i) { return {FULL ? VECTOR_LANES : i.count, -1}; }
-};
-
-template <class R, class T, bool IN_PACKS> struct PackOf {
-    typedef Packed<T> type;
-};
-
-template <class R, class T> struct PackOf<R, T, true> {
-    typedef vec type;
-};
-
-template <class R, class T> struct PackAccumulator {
-    static constexpr bool IN_PACKS = R::PACKS && SAME<T, scalar>;
-    R reducer;
-    typename PackOf<R, T, IN_PACKS>::type value;
-    const Lane &at;
-    POINT_FN explicit PackAccumulator(const Lane &at) : PackAccumulator(R(), at) {}
-    POINT_FN PackAccumulator(const R &reducer, const Lane &at) : reducer(reducer), at(at) {
-        T none;
-        reducer.neutral(none);
-        if constexpr (IN_PACKS) value = vec(double(none));
-        else
-            for (int l = 0; l < VECTOR_LANES; ++l) value.lane[l] = none;
-    }
-    PackAccumulator(const PackAccumulator &) = delete;
-    POINT_FN T lane(int l) const { return lane_of(value, l); }
-    POINT_FN void set(int l, T x) {
-        if constexpr (IN_PACKS) value.v[l] = x;
-        else value.lane[l] = x;
-    }
-    template <class... X> POINT_FN void join_lane(int l, const X &...x) {
-        T one = lane(l);
-        reducer.join(one, Made<T>::of(lane_of(x, l)...));
-        set(l, one);
-    }
-    template <class... X> POINT_FN void join(const X &...x) {
-        if (at.alone >= 0) join_lane(at.alone, x...);
-        else if constexpr (IN_PACKS) join_all(pack_of(x)...);
-        else if (at.count == VECTOR_LANES)
-            for (int l = 0; l < VECTOR_LANES; ++l) join_lane(l, x...);
-        else
-            for (int l = 0; l < at.count; ++l) join_lane(l, x...);
-    }
-    POINT_FN void join_all(vec x) {
-        vec all = value;
-        reducer.join(all, x);
-        value = at.count == VECTOR_LANES ? all : of_first(at.count, all, value);
-    }
-    POINT_FN T folded() const { // a tree over the lanes
-        T x[VECTOR_LANES];
-        for (int l = 0; l < VECTOR_LANES; ++l) x[l] = lane(l);
-        for (int half = VECTOR_LANES / 2; half > 0; half /= 2)
-            for (int l = 0; l < half; ++l) reducer.join(x[l], x[l + half]);
-        return x[0];
-    }
-    ACCUMULATES
-};
-
-// Of the first pass of a scan. A body reads it in the last pass only, and the compiler sees both.
-template <class R, class T> struct ScanPackAccumulator : PackAccumulator<R, T> {
-    using PackAccumulator<R, T>::PackAccumulator;
-    POINT_FN operator T() const { return this->folded(); }
-};
-
-template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l) { return x.lane(l); }
-template <class R, class T> POINT_FN T lane_of(const ScanPackAccumulator<R, T> &x, int l) { return x.lane(l); }
-
-// Of functions that take plain numbers: lane by lane
-template <bool FULL, class A, class F> POINT_FN void each_value(const Lanes<FULL> &i, A &to, const F &f) {
-    [[maybe_unused]] const Single single(i);
-    for (int l = 0; l < i.count; ++l) {
-        auto x = to.lane(l);
-        f(i.first + l * i.step, x);
-        to.set(l, x);
-    }
-}

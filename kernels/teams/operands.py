@@ -198,7 +198,7 @@ class Operands:
             array = self.arrays[name]
             steps = [step for size, step in zip(array.shape, array.strides) if size > 1]
             rows_alike = all(step % LINE == 0 for step in steps if step != self.dtype.itemsize)
-            if array.dtype == self.dtype and rows_alike and array.nbytes > most:
+            if array.dtype.itemsize == self.dtype.itemsize and rows_alike and array.nbytes > most:
                 most, address = array.nbytes, self.values[f"at_{name}"]
 
         return 0 if address % self.dtype.itemsize else address

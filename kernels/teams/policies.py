@@ -16,7 +16,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from .items import Items, LeagueItems, RangeItems, ScanItems, TileItems, checked_tile, extents_of, orders_of
-from .layouts import layouts_of
+from .layouts import Layouts, layouts_of
 from .words import Array
 
 
@@ -68,7 +68,8 @@ class League(Policy):
         return Sizes(self.team, self.vector, scratch=self.scratch)
 
     def items(self, where, arrays):
-        return LeagueItems((str(self.teams),))
+        teams = str(self.teams)
+        return LeagueItems((teams,), tuple([array.name for array in arrays if array.has_row_for_each(teams)]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,14 +83,18 @@ class Indices(Policy):
     def sizes(self):
         return Sizes(self.block)
 
+    def placed(self, arrays: tuple[Array, ...]) -> tuple[tuple[str, ...], Layouts]:
+        """The indices, and how arrays lie along them."""
+        indices = (str(self.indices),)
+        return indices, layouts_of(indices, arrays)
+
 
 class Range(Indices):
     """body(m, i, results...) for each index, a thread each. block: threads of a device's block; None: 128, or 512 that
     share copies of scattered arrays."""
 
     def items(self, where, arrays):
-        indices = (str(self.indices),)
-        return RangeItems(indices, layouts_of(indices, arrays))
+        return RangeItems(*self.placed(arrays))
 
 
 class Scan(Indices):
@@ -97,7 +102,7 @@ class Scan(Indices):
     as what all before gave. block: threads of a device's block; None: 256, or 384 where indices are many."""
 
     def items(self, where, arrays):
-        return ScanItems((str(self.indices),))
+        return ScanItems(*self.placed(arrays))
 
 
 @dataclasses.dataclass(frozen=True)

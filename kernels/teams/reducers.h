@@ -82,8 +82,9 @@ template <class T, int N> struct Made<Several<T, N>> {
 
 // ---- reducers
 struct Reducer {
-    static constexpr char SIGN = ' ';    // of the assignment that a body may write, such as +=
-    static constexpr bool PACKS = false; // join takes packs of real numbers, too
+    static constexpr char SIGN = ' ';      // of the assignment that a body may write, such as +=
+    static constexpr bool PACKS = false;   // join takes packs of real numbers, too
+    static constexpr bool VECTORS = false; // and the compiler's vectors of whole numbers
 };
 
 #ifdef ON_DEVICE
@@ -103,14 +104,14 @@ template <class T> POINT_FN T chosen(bool c, T yes, T no) { return c ? yes : no;
 
 struct Sum : Reducer {
     static constexpr char SIGN = '+';
-    static constexpr bool PACKS = true;
+    static constexpr bool PACKS = true, VECTORS = true;
     template <class T> POINT_FN static void neutral(T &x) { x = T(0); }
     template <class T> POINT_FN static void join(T &a, T b) { a = a + b; }
 };
 
 struct Product : Reducer {
     static constexpr char SIGN = '*';
-    static constexpr bool PACKS = true;
+    static constexpr bool PACKS = true, VECTORS = true;
     template <class T> POINT_FN static void neutral(T &x) { x = T(1); }
     template <class T> POINT_FN static void join(T &a, T b) { a = a * b; }
 };
@@ -169,18 +170,21 @@ struct AnyOf : Reducer {
 
 struct BitAnd : Reducer {
     static constexpr char SIGN = '&';
+    static constexpr bool VECTORS = true;
     template <class T> POINT_FN static void neutral(T &x) { x = T(~T(0)); }
     template <class T> POINT_FN static void join(T &a, T b) { a &= b; }
 };
 
 struct BitOr : Reducer {
     static constexpr char SIGN = '|';
+    static constexpr bool VECTORS = true;
     template <class T> POINT_FN static void neutral(T &x) { x = T(0); }
     template <class T> POINT_FN static void join(T &a, T b) { a |= b; }
 };
 
 struct BitXor : Reducer {
     static constexpr char SIGN = '^';
+    static constexpr bool VECTORS = true;
     template <class T> POINT_FN static void neutral(T &x) { x = T(0); }
     template <class T> POINT_FN static void join(T &a, T b) { a ^= b; }
 };

@@ -37,6 +37,8 @@ probe<{one}, {results}>(number, a.items, level, {call});
 }}
 """
 
+BY_THREAD = "by_thread([m] {{ return {call}; }})"
+
 KERNEL = """\
 {record}
 {operands}
@@ -186,12 +188,15 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
         writes=_flag(any(a.written for a in k.arrays)),
+        in_packs=_flag(
+            not entry.in_blocks and not k.is_checked and not texts.has_single_lanes(k.header, k.other_bodies())
+        ),
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
-    rows_ahead = [] if entry.in_blocks else k.items.rows_ahead()
+    lines_ahead = [] if entry.in_blocks or k.is_checked else k.items.ahead_of(bool(by_thread))
     ahead = () if entry.in_blocks or k.is_checked else k.items.asked_ahead()
-    call = _call(k, "m.of_thread()" if by_thread else "m")
+    call = BY_THREAD.format(call=_call(k, "m = m.of_thread()")) if by_thread else _call(k, "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
 
@@ -216,14 +221,14 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         loop=loop,
         arguments=", ".join([*work, "league", "totals", *k.items.arguments]),
         call=call,
-        behind="".join([f", {array}" for array in rows_ahead]),
+        behind="".join([f", {array}" for array in lines_ahead]),
     )
 
 
-def _call(k: Declaration, operands: str) -> str:
-    """The body as the loop calls it."""
+def _call(k: Declaration, captured: str) -> str:
+    """The body as the loop calls it. captured: its operands, in C++."""
     results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
-    return k.items.call.format(body=k.body, m=operands, arguments_of_results=results)
+    return k.items.call.format(body=k.body, captured=captured, arguments_of_results=results)
 
 
 def _totals(k: Declaration) -> str:
@@ -319,7 +324,9 @@ def _bodies(kernels) -> tuple:
     """(body, header, what it takes) of each body, for a compiler's errors."""
     found = {}
     for kernel in kernels:
-        taken = ", then ".join([kernel.items.takes, *[f"`S &{result.name}`" for result in kernel.results]])
-        found[kernel.body] = (kernel.body, kernel.header, f"takes {taken}")
+        taken = [kernel.items.takes, *[f"`S &{result.name}`" for result in kernel.results]]
+        if kernel.items.takes_behind:
+            taken.append(kernel.items.takes_behind)
+        found[kernel.body] = (kernel.body, kernel.header, f"takes {', then '.join(taken)}")
 
     return tuple(found.values())

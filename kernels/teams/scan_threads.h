@@ -91,7 +91,7 @@ template <class T, int EACH> struct PartOfTile {
     POINT_FN T &of_thread(int k) const { return first[place(EACH * (threadIdx.x & 31)) + k]; }
 };
 
-template <int THREADS, int EACH, class RESULTS, class Body>
+template <int THREADS, int EACH, class RESULTS, bool, class Body>
 POINT_FN void for_scan(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;

@@ -417,9 +417,10 @@ POINT_FN int for_teams_of_fibres(long items, int threads, const League &a, const
 #endif
         const auto work = [&](Members &m, int own) { // of a member, for all teams of the share
             TEAM team = {first, items, {level[0], level[1]}, own, &m};
+            const auto own_body = of_thread(body);
             typename RESULTS::Accumulators results;
             for (; behind > team.number; ++team.number) {
-                body(team, results);
+                own_body(team, results);
                 m.meet(m.whole, TEAM::SIZE, "", Members::END, [&] {
 #ifdef CHECK_SCRATCH
                     m.check->begun = m.whole.turn + 1;

@@ -15,6 +15,7 @@
 #include "engine/numbers/past.h"
 #include "teams/reducers.h"
 #include "teams/lanes.h"
+#include "teams/accumulators_packs.h"
 #include "teams/functions_packs.h"
 #include "teams/notes.h"
 
@@ -81,25 +82,25 @@ POINT_FN void over_packs(long first, long every, long n, const F &f, T &sum, con
     constexpr int W = VECTOR_LANES;
     typedef PackAccumulator<R, T> A;
     const Work work;
-    Lane lane = Lane::all();
-    A a(reducer, lane), b(reducer, lane), c(reducer, lane), d(reducer, lane); // do not wait for each other
-    const auto whole = [&](long p, A &to) INLINED { work.at_pack(f, Lanes<true>{p * W, 1, W, &lane.alone}, to); };
+    Lane lane;
+    const auto go = [&](auto i, A &to) INLINED {
+        lane = Lane::of(i);
+        work.at_pack(f, i, to);
+    };
+    const auto whole = [&](long p, A &to) INLINED { go(Lanes<true>{p * W, 1, W, &lane.alone}, to); };
+
+    A a(reducer, lane);
     long p = first;
-    for (; (p + 3 * every + 1) * W <= n; p += 4 * every)
-        whole(p, a), whole(p + every, b), whole(p + 2 * every, c), whole(p + 3 * every, d);
+    if ((p + 3 * every + 1) * W <= n) {
+        A b(reducer, lane), c(reducer, lane), d(reducer, lane); // do not wait for each other
+        for (; (p + 3 * every + 1) * W <= n; p += 4 * every)
+            whole(p, a), whole(p + every, b), whole(p + 2 * every, c), whole(p + 3 * every, d);
+        a.join_values(b), c.join_values(d);
+        a.join_values(c);
+    }
     for (; (p + 1) * W <= n; p += every) whole(p, a);
-    if (p * W < n) {
-        lane.count = int(n - p * W);
-        work.at_pack(f, Lanes<false>{p * W, 1, lane.count, &lane.alone}, b);
-    }
-    if constexpr (A::IN_PACKS) {
-        reducer.join(a.value, b.value), reducer.join(c.value, d.value);
-        reducer.join(a.value, c.value);
-        sum = a.folded();
-    } else {
-        sum = a.folded();
-        reducer.join(sum, b.folded()), reducer.join(sum, c.folded()), reducer.join(sum, d.folded());
-    }
+    if (p * W < n) go(Lanes<false>{p * W, 1, int(n - p * W), &lane.alone}, a);
+    sum = a.folded();
 }
 
 template <class F, class R, class T> POINT_FN void over_range(Vector range, const F &f, T &sum, const R &reducer) {
@@ -269,16 +270,46 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
 #include "teams/team_fibres.h"
 #include "teams/team_probe.h"
 
-// body(team, results) for each team of one member. The body is copied: what it writes cannot be the addresses and
-// extents that it holds itself.
-template <class TEAM, class RESULTS, class Body>
-POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body) {
+// A body as a thread calls it: a copy, so that what it writes cannot be the addresses and extents that it holds itself.
+// Where there are scattered arrays, `make` puts the thread's copies of them in their places.
+template <class Make> struct ByThread {
+    Make make;
+};
+
+template <class Make> POINT_FN ByThread<Make> by_thread(const Make &make) { return {make}; }
+template <class Body> POINT_FN Body of_thread(const Body &body) { return body; }
+template <class Make> POINT_FN auto of_thread(const ByThread<Make> &body) { return body.make(); }
+template <class Body> using OfThread = decltype(of_thread(unevaluated<const Body &>()));
+
+// An array with a row for each team. A team with a short row holds a core up, so that it does not read ahead far
+// enough: each team asks for a row of a later one.
+struct RowsOfTeams {
+    static constexpr long LATER = 4096, SHORT = 1024, LINE = 64; // bytes
+    const char *data;
+    long bytes; // of a row
+    POINT_FN void ask_later(long team) const {
+        if (bytes > SHORT) return; // a core reads ahead by itself
+        const char *const row = data + team * bytes + LATER;
+        for (long byte = 0; byte < bytes; byte += LINE) __builtin_prefetch(row + byte, 0, 2);
+    }
+};
+
+template <class V> POINT_FN RowsOfTeams rows_of_teams(const V &view) {
+    return {(const char *)view.data, view.stride[0] * long(sizeof *view.data)};
+}
+
+// body(team, results) for each team of one member
+template <class TEAM, class RESULTS, class Body, class... Rows>
+POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body, const Rows &...rows) {
     return share_out(items, threads, a, [&](long share, long first, long behind, char *const(&level)[2]) {
-        const Body own = body;
+        const auto own = of_thread(body);
         TEAM team(first, items, level);
         typename RESULTS::template Noted<typename TEAM::Use> results;
         results.each([&](auto &x, int) { x.use.team = &team; });
-        for (; behind > team.number; ++team.number) own(team, results);
+        for (; behind > team.number; ++team.number) {
+            (rows.ask_later(team.number), ...);
+            own(team, results);
+        }
         if constexpr (RESULTS::COUNT > 0)
             results.with(((typename RESULTS::Values *)a.shares)[share], [](const auto &x, auto &to) { to = x.value; });
         return team.told ? TOLD : 0;
@@ -287,14 +318,15 @@ POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Bo
 
 // body(team, results) for each team. ONE: the team where the body cannot tell how many members it has. WRITES: it
 // writes arrays, so that it cannot be called again.
-template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body>
-HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body) {
+template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body, class... Rows>
+HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body,
+                               const Rows &...rows) {
     int failed = 0;
     static bool several = TEAM::SIZE > 1 && (SAME<TEAM, ONE> || can_tell(ONE::KERNEL));
     if constexpr (ONE::SIZE == 1)
         if (!__atomic_load_n(&several, __ATOMIC_RELAXED)) {
             a.report->members = 1;
-            failed = for_teams_of_one<ONE, RESULTS>(items, threads, a, body);
+            failed = for_teams_of_one<ONE, RESULTS>(items, threads, a, body, rows...);
             if (failed == TOLD && !WRITES) __atomic_store_n(&several, true, __ATOMIC_RELAXED); // it begins again
             else if (failed == TOLD)
                 snprintf(a.report->problem, sizeof a.report->problem,
@@ -346,16 +378,24 @@ POINT_FN void for_lanes_of(long origin, long first, long behind, const F &f, int
     else for_lanes_from(origin, first, behind, f, alone, work);
 }
 
-// body(i, results) for `items` indices from `begin` on, in packs
-template <int, class RESULTS, bool, class Body>
-POINT_FN int for_range(long items, int threads, const League &a, const Place *totals, long begin, const Body &body) {
+// A line of a later pack. Scattered sums and scans hold a core up, so that it does not read ahead far enough.
+template <class V, bool FULL> POINT_FN void ask_later(const V &view, const Lanes<FULL> &i) {
+    constexpr long LATER = 64 * VECTOR_LANES;
+    __builtin_prefetch(view.data + i.first + LATER, 0, 2);
+}
+
+// body(i, results) for `items` indices from `begin` on, in packs. later: arrays with an element for each index
+template <int, class RESULTS, bool, class Body, class... Views>
+POINT_FN int for_range(long items, int threads, const League &a, const Place *totals, long begin, const Body &body,
+                       const Views &...later) {
     const long origin = begin - missing<RESULTS>(a, begin), end = begin + items;
     const long packs = (end - origin + VECTOR_LANES - 1) / VECTOR_LANES;
     return share_packs<RESULTS>(packs, threads, a, totals, [&](long first, long behind, Lane &lane, auto &results) {
         const long from = origin + first * VECTOR_LANES, to = origin + behind * VECTOR_LANES;
-        const Body own = body;
+        const auto own = of_thread(body);
         const auto at = [&](auto i) {
             lane = Lane::of(i);
+            (ask_later(later, i), ...);
             own(i, results);
         };
         for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone, Work());

@@ -49,6 +49,6 @@ POINT_FN void probe(long number, long teams, char *const (&level)[2], const Body
     CAN_TELL(-ONE::KERNEL);
     const Probe<ONE> team(number, teams, level);
     typename RESULTS::Accumulators results;
-    body(team, results);
+    of_thread(body)(team, results);
     left_out(results);
 }

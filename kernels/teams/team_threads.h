@@ -119,8 +119,15 @@ template <int VECTOR> struct Member {
     POINT_FN int rank() const { return threadIdx.x / VECTOR; }
     POINT_FN static constexpr int lanes() { return VECTOR; }
     POINT_FN LanesOf<VECTOR> vector(long n) const { return {n}; }
-    template <class F> POINT_FN void for_vector(long n, const F &f) const { over(vector(n), f); }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const {
+        over(vector(n), f);
+        meet();
+    }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
+    // Its lanes wait for each other, as Kokkos' do: they may read scratch that the others have written
+    POINT_FN static void meet() {
+        if constexpr (VECTOR > 1) __syncwarp(LanesOf<VECTOR>::mask());
+    }
 };
 
 // AHEAD: the body changes whole numbers of 32 bits in scratch by atomics.
@@ -188,8 +195,9 @@ template <class T, class F, class V> POINT_FN void single_per_team(const T &team
     team.tell(value);
 }
 
-template <int VECTOR, class F> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f) {
+template <int VECTOR, class F> POINT_FN void single_per_member(const Member<VECTOR> &member, const F &f) {
     if (threadIdx.x % VECTOR == 0) f();
+    member.meet();
 }
 
 template <int VECTOR, class F, class V> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f, V &value) {

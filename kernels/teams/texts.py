@@ -26,6 +26,11 @@ def has_atomics(header: pathlib.Path, others: frozenset[str]) -> bool:
     return bool(ATOMIC.search(reached(_text(header), others)))
 
 
+def has_single_lanes(header: pathlib.Path, others: frozenset[str]) -> bool:
+    """Whether the bodies of a header but `others` may go through the lanes of a pack one by one."""
+    return bool(SINGLE.search(reached(_text(header), others)))
+
+
 def changes_in_packs(header: pathlib.Path, others: frozenset[str]) -> bool:
     """Whether the bodies of a header but `others` may change an element by an atomic while a pack is at work. In
     each_lane a single lane is."""

@@ -107,7 +107,7 @@ POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, 
     for (int d = 0; d < RANK; ++d) space.size[d] = tile.size[d];
 
     const auto work = [&](long from, long end, Lane &lane, auto &results) {
-        const Body own_body = body;
+        const auto own_body = of_thread(body);
         TilesAhead<RANK, Rows...> ahead(indices, arrays...);
         long first[RANK], behind[RANK], at[RANK], next_first[RANK], next_behind[RANK];
         if (from < end) space.bounds(from, next_first, next_behind);

@@ -38,6 +38,11 @@ class Array:
     level: int = 0  # of scratch: 0, shared memory, or 1
     of_member: bool = False  # of scratch: a piece for each member of a team
 
+    def has_row_for_each(self, extent: str) -> bool:
+        """Whether it is read, and the rows of neighbours along this extent follow each other in memory."""
+        rows = self.layout == "RIGHT" and len(self.extents) > 1 and self.extents[0] == extent
+        return rows and not self.written
+
     def dtype(self, real) -> np.dtype:
         """The type of its elements, where `real` is that of real numbers."""
         return np.dtype(ELEMENTS[self.kind]) if self.kind in ELEMENTS else real

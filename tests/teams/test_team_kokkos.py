@@ -239,10 +239,26 @@ def test_slips_that_the_compiler_explains(tmp_path, statement, words):
     assert "kernel 'slips' (slips.h, line 3)" in told and words in told
 
 
-def test_a_call_of_kokkos_that_has_another_name(tmp_path):
-    league, arguments = League("1", team=8), {"Team": "const Team &team"}
-    told = message_of(tmp_path, league, arguments, "team.team_barrier()", arrays="x(n) k(n):int32")
-    assert "docs/howto/kokkos.md has those of Kokkos with their names here" in told
+LOOP = "whose function takes an index"
+
+
+@pytest.mark.parametrize(
+    "statement, words",
+    [
+        ("team.team_barrier()", "docs/howto/kokkos.md has those of Kokkos with their names here"),
+        ("parallel_for(TeamThreadRange(team, 3), [&](int) {})", "docs/howto/kokkos.md has it with its name here"),
+        ("team.for_each(3, [&](int i, int j) { m.k(i) = j; })", LOOP),
+        ("double s; reduce(team.each(3), [&](int i) { return m.x(i); }, s)", LOOP),
+        ("double s; reduce(3, [&](int i, double &t) { t += m.x(i); }, s)", LOOP),
+        ("m.b(0) = 1.0", "scratch is had by a team or a member"),
+        ("atomic_add(m.x(0), 1.0)", "an atomic changes an element of an array in `writes`"),
+    ],
+)
+def test_slips_in_teams(tmp_path, statement, words):
+    """With the line of the body, also where the error is in what it calls."""
+    league = League("1", team=8, scratch={"team 0": "b(4)"})
+    told = message_of(tmp_path, league, {"Team": "const Team &team"}, statement, arrays="x(n) k(n):int32", writes="k")
+    assert "kernel 'slips' (slips.h, line 3)" in told and words in told
 
 
 BODIES = {name: Range("n") for name in ("counted", "plain", "calling", "single", "both")} | {"nested": League("1")}

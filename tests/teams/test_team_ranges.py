@@ -440,7 +440,7 @@ def test_arrays_of_which_a_cpu_asks_for_the_next_rows():
         ("A(I,J) B(J,I):scatter", ["rows_of<Order<1, 0>>(m.A)"]),
         ("A(I,J) x(I)", []),
     ):
-        assert tiles_over(arrays).rows_ahead() == names, arrays
+        assert tiles_over(arrays).ahead_of(False) == names, arrays
 
 
 ACROSS = {

@@ -9,13 +9,24 @@ import re
 
 from .base import Source
 
-_ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
+# A message, and the types of which NVRTC's line behind it speaks
+_ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)((?:\n +(?:operand|argument) types are.*)?)")
 _SHOWN = re.compile(r"(?m)^ *\d* \|.*$")
 _CRASH = re.compile(r"signal terminated program|internal compiler error: Segmentation fault")
 # Pattern in the compiler's message: likely cause. The first that fits counts.
 _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
-    r"Kokkos": "a name of Kokkos: docs/howto/kokkos.md has it with its name here",
+    r"Kokkos|\b(parallel_(for|reduce|scan)|Team(Thread|Vector)Range|ThreadVectorRange|Per(Team|Thread))\b": "a name of "
+    "Kokkos: docs/howto/kokkos.md has it with its name here",
+    r"no match for call to .*<lambda|function .?lambda .* cannot be called|over_range|has class type but it has type": (
+        "a loop over team.each(n), team.vector(n) or member.vector(n), whose function takes an index, `auto i` or "
+        "`long i`, and behind it what a reduce or a scan adds to, `auto &s`"
+    ),
+    r"no match for call to .*Scratch<|call of an object of a class type": "scratch is had by a team or a member: const "
+    "auto b = team.scratch(m.b)",
+    r"\batomic_\w+": "an atomic changes an element of an array in `writes`, atomic_add(m.h(k), x); inputs are const",
+    r"ScannedPack<": "the sum of a scan is one number for each lane of a pack: m.v(i) = s, Real<I> x = s, or a body "
+    "that takes `long i`",
     r"Accumulator<": "a result takes values, best.join(x), or sum += x if it is a sum, and is neither read nor "
     "assigned",
     r"redeclared|redefinition|redefined|conflicting declaration": "a name that the layer's headers have, too: take "
@@ -65,11 +76,14 @@ def cause(source: Source, text: str) -> str:
     following = _ERROR.search(text, error.end())
     piece = "" if in_header else _piece(source, text[: following.start() if following else len(text)])
     if piece:
-        return f"{piece}: {error[1].strip()}.{_likely(error[1])}\n"
+        return f"{piece}: {error[1].strip()}.{_likely(error[1] + error[2])}\n"
+
+    # A call in a body, which g++ names ahead of an error in what is called.
+    inside = re.search(rf"{place.pattern}(?=:\d+:\s+required from)", text[:start])
 
     # The error is in the call of a body, outside the header: the arguments do not match the declaration.
     called = _called(source, _outside_of_assertions(error[1])) or _called(source, _shown_call(text[error.start() :]))
-    if called and not in_header:
+    if called and not in_header and not inside:
         name, _, arguments = called
         return (
             f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
@@ -77,14 +91,14 @@ def cause(source: Source, text: str) -> str:
         )
 
     # The line in a header: of the error itself, else of the instantiation that led to it.
-    found = in_header or place.search(text, start) or place.search(text)
+    found = in_header or inside or place.search(text, start) or place.search(text)
     if not found:
         return ""
 
     path, line = found[1], int(found[2])
 
     kernel = _named_by_compiler(source, text) or _above(source, headers[path], line)
-    return f"kernel '{kernel}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1])}\n"
+    return f"kernel '{kernel}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1] + error[2])}\n"
 
 
 def _called(source: Source, text: str) -> tuple | None:

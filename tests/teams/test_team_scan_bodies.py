@@ -1,0 +1,158 @@
+"""Bodies of scans: the sum in formulas, several reducers, single indices, first indices; exact against NumPy."""
+
+import pathlib
+
+import numpy as np
+import pytest
+from team_cases import kernel
+
+import kernels
+from kernels import Scan, get_backend
+from kernels.engine.errors import CompileError
+
+HEADER = pathlib.Path(__file__).with_name("scans.h")
+
+
+def scan(name, over="n", **more):
+    return kernel(f"scan_{name}", Scan(over), header=HEADER, **({"body": name} | more))
+
+
+INTEGRAL = scan("integral", arrays="width(n) f(n) to(n)", writes="to", results="total")
+SEGMENTS = scan(
+    "segments",
+    arrays="head(n):logical segment(n):whole label(n):int32 name(names):int32",
+    writes="segment label",
+    results="count:whole",
+)
+RISES = scan("rises", "1:n", arrays="v(n) at(n):whole", writes="at", results="count:whole")
+TWO = "v(n){0} before(n){0} with(n){0}"
+JOINED = {
+    "signs": (scan("signs", arrays=TWO.format(""), writes="before with", results="all:product"), np.multiply, 1.0),
+    "bits": (scan("bits", arrays=TWO.format(":whole"), writes="before with", results="all:bitxor"), np.bitwise_xor, 0),
+    "most": (
+        scan("most", body="extremes", arrays=TWO.format(""), writes="before with", results="all:max"),
+        np.maximum,
+        -np.inf,
+    ),
+    "least": (
+        scan("least", body="extremes", arrays=TWO.format(":whole"), writes="before with", results="all:min:whole"),
+        np.minimum,
+        np.iinfo(np.int64).max,
+    ),
+}
+PAST = {
+    mark: scan(
+        f"past{mark.replace(':', '_')}",
+        "first:n",
+        body="past",
+        arrays=f"v(n){mark} before(n){mark}:stream",
+        writes="before",
+        numbers="first",
+        results=f"total{':whole' * (mark == ':whole')}",
+    )
+    for mark in ("", ":whole", ":int32")
+}
+IN_PLACE = scan("in_place", arrays="v(n)", writes="v", results="total")
+SIZES = [0, 1, 9, 8191, 20011]  # beside the ends of packs and of blocks
+
+
+def whole(n, least=-9, most=9):
+    return np.random.default_rng(n).integers(least, most, n)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.quick(n=[0, 9, 20011])
+def test_the_sum_in_formulas(be, n):
+    f, width = whole(n).astype(float), whole(n + 1, 1)[:n].astype(float)
+    arrays = be.placed(width=width, f=f, to=np.full(n, np.nan))
+    found = INTEGRAL.run(arrays, be, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["to"]), np.cumsum(width * f) - f)
+    assert found == {"total": 0.5 * (width * f).sum()}
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.quick(n=[9, 20011])
+def test_the_sum_as_an_index(be, n):
+    head = whole(n, 0, 3)  # any number but 0 is true
+    name = whole(n + 1).astype(np.int32)
+    arrays = be.placed(head=head.astype(np.int32), segment=np.full(n, -7), label=np.full(n, -7, np.int32), name=name)
+    found = SEGMENTS.run(arrays, be, quick=True)
+    wanted = np.cumsum(head != 0)
+    np.testing.assert_array_equal(be.to_host(arrays["segment"]), wanted - 1)
+    np.testing.assert_array_equal(be.to_host(arrays["label"]), name[wanted])
+    assert found == {"count": (head != 0).sum()}
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.quick(n=[9, 20011])
+@pytest.mark.parametrize("law", JOINED)
+def test_other_reducers(be, law, n):
+    run, join, none = JOINED[law]
+    v = np.sign(whole(n) + 0.5) if law == "signs" else whole(n) if law in ("bits", "least") else whole(n).astype(float)
+    arrays = be.placed(v=v, before=np.zeros_like(v)) | {"with": be.from_host(np.zeros_like(v), v.dtype)}
+    found = run.run(arrays, be, quick=True)
+
+    with_this = join.accumulate(v) if n else v
+    np.testing.assert_array_equal(be.to_host(arrays["with"]), with_this)
+    np.testing.assert_array_equal(be.to_host(arrays["before"]), np.concatenate([[none], with_this])[:n])
+    assert found == {"all": with_this[-1] if n else none}
+
+
+@pytest.mark.parametrize("n", [1, 9, 20011])
+def test_single_indices(be, n):
+    v = whole(n).astype(float)
+    arrays = be.placed(v=v, at=np.full(n, -1))
+    found = RISES.run(arrays, be, quick=True)
+    at = 1 + np.flatnonzero(np.diff(v) > 0)
+    np.testing.assert_array_equal(be.to_host(arrays["at"])[: len(at)], at)
+    assert found == {"count": len(at)}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("place", [0, 1, 2, 5])
+@pytest.mark.parametrize("mark", PAST)
+def test_arrays_that_begin_anywhere(mark, place, threads):
+    """Lines of memory and first indices do not count; nothing beside the indices is written."""
+    dtype = {"": float, ":whole": np.int64, ":int32": np.int32}[mark]
+    n, first = 20011, 3
+    v = whole(n).astype(dtype)
+    room = np.full(n + 16, -7, dtype)
+    before = room[place : place + n]
+    found = PAST[mark].run({"v": v, "before": before}, get_backend("cpu", threads=threads), first=first, quick=True)
+    np.testing.assert_array_equal(before[first:], (np.cumsum(v) - v - v[:first].sum())[first:])
+    assert (before[:first] == -7).all() and (room[:place] == -7).all() and (room[place + n :] == -7).all()
+    assert found == {"total": v[first:].sum()}
+
+
+def test_a_scan_in_place(be):
+    v = whole(20011).astype(float)
+    wanted = np.cumsum(v)
+    arrays = be.placed(v=v)
+    assert IN_PLACE.run(arrays, be, quick=True) == {"total": wanted[-1]}
+    np.testing.assert_array_equal(be.to_host(arrays["v"]), wanted)
+
+
+def test_random_numbers_on_several_threads():
+    """The same bits as on one thread, within n eps of the sums of sizes."""
+    f, width = np.random.default_rng(2).standard_normal((2, 50021))
+    seen = set()
+    for threads in (1, 2, 3):
+        to = np.zeros_like(f)
+        INTEGRAL.run({"width": width, "f": f, "to": to}, get_backend("cpu", threads=threads), quick=True)
+        seen.add(to.tobytes())
+    bound = f.size * np.finfo(float).eps * np.cumsum(abs(width * f))
+    assert len(seen) == 1 and (abs(to + f - np.cumsum(width * f)) <= bound + np.finfo(float).eps * abs(f)).all()
+
+
+def test_a_sum_that_is_taken_for_a_single_number(tmp_path):
+    header = tmp_path / "single.h"
+    header.write_text(
+        "template <class M, class I, class S> POINT_FN void single(const M &m, const I i, S &s, bool last) {\n"
+        "    const long before = s;\n    if (last) m.v(i) = before;\n    s += m.v(i);\n}\n"
+    )
+    with kernels.registry.temporary():
+        single = kernels.team_kernel(
+            "single", Scan("n"), header=header, arrays="v(n):whole", writes="v", results="total:whole"
+        )
+        with pytest.raises(CompileError, match=r"single.h, line 2.*Likely: the sum of a scan is one number for each"):
+            single.bind({"v": np.arange(5)}, "cpu", quick=True)
