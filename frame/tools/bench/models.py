@@ -1,7 +1,8 @@
-"""`bench models`: what the models of `accuracy = "reference"` cost: equation `mapped` beside `pr`, viscosity `residual`
-beside `chung`, in turns.
+"""`bench models`: what the default models and those of `accuracy = "reference"` cost: equation `mapped` beside `pr`,
+viscosity `residual` beside `chung`, conductivity with its peak near a critical point beside conductivity without, in
+turns.
 
-The values of the reference models are compared with a program of plain scalars on the CPU before anything is timed: on
+The values of ours are compared with a program of plain scalars on the CPU before anything is timed: on
 a GPU that is another machine, on the CPU another way to add the same numbers.
 """
 
@@ -12,7 +13,7 @@ import dataclasses
 import numpy as np
 
 from kernels import collections
-from kernels.gas.accuracy import REFERENCE
+from kernels.gas.accuracy import CLOSEST, REFERENCE
 
 from . import inputs
 from .properties import CHECKED, POINTS, STATES, TOLERANCES, difference, given_state, launch
@@ -21,7 +22,20 @@ from .timing import in_turns, part, sampled
 
 NS = (10, 50)
 PENG_ROBINSON = {"equation": "pr"}
-UNLIKE = "equation = pr, viscosity = chung"  # the rival, in words
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """Models beside those that they take the place of: options of a mixture."""
+
+    ours: dict[str, str]
+    theirs: dict[str, str]
+    unlike: str  # theirs, in words
+    label: str = ""  # ours, in words, where the table has them beside others
+
+
+DEFAULT = Pair(REFERENCE, PENG_ROBINSON, "equation = pr, viscosity = chung")
+WITH_PEAK = Pair(CLOSEST, REFERENCE, "enhancement = none", "enhancement = critical")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,25 +44,39 @@ class Case:
 
     collection: str
     diffusion: str = "kinetic"
+    pair: Pair = DEFAULT
 
     def mixture(self, ns: int, kij: str, models: dict):
         """The mixture of ns species with these models."""
         return inputs.mixture(ns, kij, takahashi="off", diffusion=self.diffusion, **models)
 
+    def named(self, kij: str) -> str:
+        """The case in words, as it stands in the table."""
+        words = [self.collection, f"k_ij {kij}"]
+        if self.pair.label:
+            words.append(self.pair.label)
+        return ", ".join(words)
 
-CASES = (Case("thermal"), Case("viscous", "fuller"), Case("thermal_viscous", "fuller"))
+
+CASES = (
+    Case("thermal"),
+    Case("viscous", "fuller"),
+    Case("thermal_viscous", "fuller"),
+    Case("viscous", "fuller", WITH_PEAK),
+    Case("thermal_viscous", "fuller", WITH_PEAK),
+)
 NOTES = (
-    f"In brackets: times the pace of {UNLIKE}; 1/1.25 is a cost of 1.25. Both in turns, medians. Values of the "
-    f"reference models are compared with plain scalars on the CPU at {CHECKED} points first."
+    "In brackets: times the pace of the other models; 1/1.25 is a cost of 1.25. Both in turns, medians. Values of "
+    f"ours are compared with plain scalars on the CPU at {CHECKED} points first."
 )
 
 
 def measure(case: Case, ns: int, kij: str, points: int, kind: str, given, backend) -> Row:
     """The row of a case. Raises WrongValues."""
-    ours, theirs = case.mixture(ns, kij, REFERENCE), case.mixture(ns, kij, PENG_ROBINSON)
+    ours, theirs = (case.mixture(ns, kij, models) for models in (case.pair.ours, case.pair.theirs))
     collection = collections[case.collection]
     state = given_state(ours, collection, points, kind, given.precision)
-    label = f"{case.collection}, k_ij {kij}"
+    label = case.named(kij)
 
     # Values
     fast = launch(ours, case.collection, state, backend, given.precision)
@@ -66,7 +94,7 @@ def measure(case: Case, ns: int, kij: str, points: int, kind: str, given, backen
     times = {name: float(np.median(rounds)) for name, rounds in in_turns(timers, given.repeats).items()}
 
     row = Row.timed("models", label, ns, points, backend, times["ours"])
-    return row.beside(UNLIKE, points / times["theirs"], error, ours=True)
+    return row.beside(case.pair.unlike, points / times["theirs"], error, ours=True)
 
 
 def run(given, backend, say) -> Report:
@@ -79,7 +107,7 @@ def run(given, backend, say) -> Report:
             continue
         for kij in given.kij:
             for ns in given.ns or NS:
-                say(f"models: {case.collection}, k_ij {kij}, NS = {ns}")
+                say(f"models: {case.named(kij)}, NS = {ns}")
                 rows.append(measure(case, ns, kij, points, kind, given, backend))
 
     models = ", ".join(f"{key} = {value}" for key, value in REFERENCE.items())
