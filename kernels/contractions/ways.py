@@ -30,7 +30,6 @@ IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
 NEAR = 32 << 10  # bytes of the first cache
 FARTHER = ((1, NEAR), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
 WAITING = 5.0  # vector operations in the four cycles that a sum waits for the turn before: one or two a cycle
-FOLDING = 2.0  # vector operations of two vectors whose lanes are added up into one: two shuffles beside an addition
 STORED = 20.0  # vector operations: numbers that a masked store wrote are read again when the cache has them
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 ACROSS_LINES = 4  # the same of a whole pack that lies in two cache lines
@@ -40,10 +39,11 @@ class Core(NamedTuple):
     """How a core works on tiles, as measured."""
 
     begin: float  # vector operations of a tile beside its turns
+    folding: float  # vector operations of two vectors whose lanes are added up into one: shuffles beside an addition
     ahead: int  # instructions that it looks ahead: a short sum waits while the next tile is worked on; 0: none
 
 
-IN_HALVES, WHOLE = Core(4.0, 0), Core(6.0, 256)  # vectors of 64 bytes: a Zen 4, a Xeon of the fourth generation
+IN_HALVES, WHOLE = Core(4.0, 2.0, 0), Core(6.0, 5.0, 256)  # a Zen 4; a Xeon of the fourth generation
 
 
 def core() -> Core:
@@ -193,7 +193,7 @@ class _Tiles(NamedTuple):
 
         stores = float(rows * columns)
         if level.mode == "FOLDED":
-            stores = FOLDING * _foldings(rows * columns, self.width)
+            stores = core().folding * _foldings(rows * columns, self.width)
         elif level.mode == "ALONG":
             stores *= self._of_store()
         return total + stores * (2 if n.statement.add else 1)

@@ -14,9 +14,11 @@ import pytest
 from tccg_products import EPS, TCCG, assert_close, computed, random_arrays, text_of, wanted
 
 from kernels import Contraction, contract, get_backend
+from kernels.contractions import direct_tables
+from kernels.contractions.direct_tables import Lines, Tables, along_rows, tables
 from kernels.contractions.fold import OUT, dense, fold
 from kernels.contractions.organisations import direct_host
-from kernels.contractions.organisations.direct_host import HostDirect, along_rows, tables
+from kernels.contractions.organisations.direct_host import HostDirect
 
 SMALL = HostDirect(rows=48, depth=4)
 BATCHES = {**laws.BATCHES, "C[i j e] = A[i k e] B[k j e]": ("ikn", "kjn", "ijn")}
@@ -101,7 +103,7 @@ def test_nan_stays_in_its_rows_and_columns(cpu):
 
 
 def test_rows_beyond_a_table_are_outer_loops(cpu, monkeypatch):
-    monkeypatch.setattr(direct_host, "LINES", 20)
+    monkeypatch.setattr(direct_tables, "LINES", 20)
     row, sizes = "abcd-aebf-fdec", dict(a=7, b=5, c=4, d=6, e=3, f=7)
     arrays = random_arrays(row, sizes, "float64", 9)
 
@@ -329,8 +331,8 @@ def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
     def blocks(columns, cache):
         monkeypatch.setattr(direct_host.cpu, "second_cache", lambda: cache)
         places = [np.arange(count, dtype=np.int64) for count in (5000, columns, 192)]
-        lines = [direct_host.Lines(place, place) for place in places]
-        return HostDirect()._blocks(direct_host.Tables(*lines, ()), 1, 8)
+        lines = [Lines(place, place) for place in places]
+        return HostDirect()._blocks(Tables(*lines, ()), 1, 8)
 
     assert blocks(1000, 512 << 10).rows == 96 and blocks(1000, 2 << 20).rows == 384
     assert blocks(100, 2 << 20).rows == 144

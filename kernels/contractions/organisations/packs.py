@@ -29,7 +29,7 @@ PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal d
 PIECES_APART = 512  # bytes: of such lines
 FROM_LARGE = 1.6  # see `_waits_for_cache`; eight products of 1600 x 1600 x 1600 took 1.4 to 2.4 times as long
 SPILLED = 3  # times that scratch beyond the second cache moves: written, which reads it before, and read
-ALONE = 2.0  # of a number that is copied alone, where cores do whole vectors at once: they wait for it longer
+ALONE = 3.0  # of a number that is copied alone, where cores do whole vectors at once: they wait for it longer
 TURNED = 1.7  # vector operations of a pack on its way in or out, for each time that its lanes double
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
