@@ -510,7 +510,8 @@ class Mixture:
 
     def dew_T(self, p: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Temperature [K] at which a gas of composition X begins to condense at the pressures p [Pa]: the highest at
-        which it is no stable gas. As bubble_T."""
+        which it is no stable gas. As bubble_T. NaN, too, where only a cold liquid splits into two: above the highest
+        pressure of gas and liquid."""
         return saturation.reported("dew_T", self, p, X)
 
     def bubble_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
