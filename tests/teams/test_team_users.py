@@ -23,8 +23,9 @@ SUBSTITUTED = {
     for team, vector in ((1, 1), (4, 8), (3, 32))
 }
 SPARSE = written(
-    "sparse",
+    "sparse_by_members",
     League("(n + rows - 1) // rows", team="auto 8", vector=4),
+    body="sparse",
     arrays="row(n1):int32 column(entries):int32 value(entries) x(n) y(n)",
     writes="y",
     numbers="rows",
