@@ -38,7 +38,7 @@ POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const 
 // What a trial that is rich in one species, of which there is 1, has of the others: `part` of their mole fractions in
 // the phase that they come from, or next to nothing. Next to the critical temperature of the species, and above, only
 // enough of them make it a liquid.
-template <class M, class R> struct Others {
+template <class M, class R> struct OtherSpecies {
     R ln_part, ln_rest;
     MaskOf<R> are_some;
 
@@ -48,8 +48,8 @@ template <class M, class R> struct Others {
 // x, Tc: mole fraction of the species in that phase, and its critical temperature. Where it is the main one the trial
 // is to be unlike the phase. ln_ratio: of the amount of the others, where there are some
 template <class M, class R>
-POINT_FN Others<M, R> others_of_trial(const M &m, const R T, const R x, const R Tc, const double ln_ratio) {
-    Others<M, R> o;
+POINT_FN OtherSpecies<M, R> others_of_trial(const M &m, const R T, const R x, const R Tc, const double ln_ratio) {
+    OtherSpecies<M, R> o;
     o.ln_part = ln_ratio - log(at_least(R(1.0 - x), LEAST_AMOUNT));
     o.ln_rest = R(m.phase_ln_rest[0]);
     o.are_some = T > NEAR_CRITICAL * Tc && x < MAINLY;
