@@ -51,7 +51,7 @@ module frame_interface
   integer, parameter :: without_freal_8_real_4 = 1/merge(1, 0, storage_size(0.0_c_double) == 64)
   ! Single precision. With options that make it double (-freal-4-real-8) hosts have none: then another kind, never used.
   integer, parameter :: single = merge(int(selected_real_kind(18)), int(c_float), kind(1.0_c_float) == kind(1.0_c_double))
-  integer, parameter :: most_of_c = huge(0_c_int)
+  integer(c_int64_t), parameter :: most_of_c = huge(0_c_int)
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
   integer(c_int), parameter :: none = 0, not_associated = 1, needs_pointer = 2, not_first = 3, not_set = 4, &
@@ -307,7 +307,7 @@ contains
   pure recursive function as_c(value) result(number)
     integer, intent(in) :: value
     integer(c_int) :: number
-    number = int(max(min(value, most_of_c), -most_of_c - 1), c_int)
+    number = int(max(min(int(value, c_int64_t), most_of_c), -most_of_c - 1), c_int)
   end function
 
   pure recursive function index_or_0(index) result(value)

@@ -192,7 +192,7 @@ def test_eight_byte_integers(tmp_path):
     most = 2**31 - 1
     wanted = (
         rf"initialize 3 .*nGridPoints = {most}, wanted 1\.\..*\n8 8\nlaunch 3 .*nActive = {most}, wanted 1\.\.16 .*\n"
-        rf"put 3 .*stripe {most}\.\.{most}, wanted within 1\.\.4.*\nput below 3 .*stripe -{most + 1}\.\.4, .*\n"
+        rf"put 3 .*stripe {most}\.\.{most}, wanted within 1\.\.4.*\nput below 3 .*first = -{most + 1}, wanted .*\n"
         r"setparameter 3 .*'check' is 4294967297.0, .*\n"
     )
     assert re.fullmatch(wanted, done.stdout), done.stdout + done.stderr

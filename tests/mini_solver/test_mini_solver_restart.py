@@ -112,7 +112,10 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
     (tmp_path / "long.toml").write_text(text)
     words, env = command(tmp_path / "long.toml", "--folder", tmp_path / "long", ranks=ranks)
 
-    process = subprocess.Popen(words, env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    taken = signal.signal(number, signal.SIG_DFL)  # tests that nohup began hand on that they ignore SIGHUP
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(words, env=env, cwd=ROOT, **pipes)
+    signal.signal(number, taken)
     lines = []
     while len(lines) < 12:  # it is stepping
         lines.append(process.stdout.readline())
