@@ -221,7 +221,7 @@ class Operands:
 
 
 def _as_it_lies(a: Array, array) -> str:
-    """What to declare for an array that is contiguous the other way; nothing for others."""
+    """The declaration that fits an array whose first index is the fastest; "" for other arrays."""
     if a.layout == "RIGHT" and array.flags.f_contiguous:
         return f"; declared as {a.name}({','.join(a.extents)}):left, the first"
     return "; declared without :left, the last" if a.layout == "LEFT" and array.flags.c_contiguous else ""

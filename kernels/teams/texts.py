@@ -38,7 +38,7 @@ def changes_in_packs(header: pathlib.Path, others: frozenset[str]) -> bool:
 
 
 def _text(header: pathlib.Path) -> str:
-    """Of a header and of those that it includes."""
+    """The text of a header and of the headers that it includes."""
     files = [header, *cache.included(header.read_text(errors="replace"), [header.parent])]
     return "".join([file.read_text(errors="replace") for file in files])
 

@@ -18,11 +18,11 @@ constexpr double LIQUEFIES = 1.1;
 constexpr double MAINLY = 0.7;    // share from which on a phase is much the same as the liquid of its main species
 constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
 
-// ln of the ratio of a species' fugacity to that of its liquid by itself, for more than a trace of it no less than 0
-// where the estimate means nothing: Wilson's vapour pressure, the fugacity
-// coefficient of that vapour, and the liquid's own volume. The vapour pressure of a cold polar species is lower than
-// Wilson's, by half at 0.5 Tc of methanol; below 0.5 Tc those of all equations fall behind Wilson's, by a factor of 30
-// for water at 0.25 Tc. d: ln of the fugacity over p
+// ln of the ratio of a species' fugacity to that of its liquid by itself. That is estimated from Wilson's vapour
+// pressure, the fugacity coefficient of that vapour, and the liquid's own volume. Where the estimate means nothing the
+// result is no less than 0, for more than a trace of the species. The vapour pressure of a cold polar species is lower
+// than Wilson's, by half at 0.5 Tc of methanol; below 0.5 Tc those of all equations fall behind Wilson's, by a factor
+// of 30 for water at 0.25 Tc. d: ln of the fugacity over p
 template <class M, class R>
 POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R d, const R ln_K, const int k) {
     const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;

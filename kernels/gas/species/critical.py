@@ -331,8 +331,8 @@ def _row(name: str, atoms) -> Substance | None:
     """The row of substances.csv for a species; None if there is none.
 
     The name is tried as it is, then without a generator's number, then without bond marks. Generators name isomers by
-    their formula (`C6H6(27)`). So a numbered formula counts only if a single stable molecule has it. Of a formula with
-    a name the name counts.
+    their formula (`C6H6(27)`). So a numbered formula counts only if a single stable molecule has it. In
+    `C8H18,n-octane` the name counts, not the formula.
     """
     word = _word(name)
     if word:
