@@ -19,18 +19,19 @@ START = ("ln_kappa", "eta")
 
 
 @lru_cache
-def known(n):
+def known(n, equation="pr"):
     """States of two species, about half of them two phases, with what the CPU finds there."""
-    state = bench.states(bench.Gas(2), n, "random")
+    gas = bench.Gas(2, equation)
+    state = bench.states(gas, n, "random")
     names = "T p e h s rho vol beta phases_status"
-    return bench.Gas(2).mixture().properties(names, backend="cpu", **state) | state
+    return gas.mixture().properties(names, backend="cpu", **state) | state
 
 
-def warm(way, backend, n):
+def warm(way, backend, n, equation="pr"):
     """The collection's program with all starts, and starts that say nothing."""
     c = registry.collections[f"phases_from_{way.replace(' ', '_')}"]
     starts = [name for name in ("T_start",) if name in c.optional]
-    program = bench.Gas(2).mixture().program(c.outputs, [*c.given, *starts, *START], backend=backend)
+    program = bench.Gas(2, equation).mixture().program(c.outputs, [*c.given, *starts, *START], backend=backend)
     return program, {name: np.zeros((program.plan.rows(name), n)) for name in START}
 
 
@@ -111,13 +112,16 @@ def test_neighbours_on_a_device(be):
         assert (moved[name] == found[name][..., order]).all(), name
 
 
-def test_several_windows_of_a_block(be, monkeypatch):
-    """A block sorts its points in several windows. Points that were put off in one are worked on behind a later one."""
+@pytest.mark.parametrize("equation", ["pr", "mapped"])
+def test_several_windows_of_a_block(be, monkeypatch, equation):
+    """A block sorts its points in several windows. Points that were put off in one are worked on behind a later one.
+    Warps take points one by one with Peng-Robinson, together with equation mapped."""
     monkeypatch.setattr(sorted_points, "WINDOWS", (64,))
     n = 20_000 if is_gpu(be) else 700
-    q = known(n)
-    program, carried = warm("T p", be, n)
+    q = known(n, equation)
+    program, carried = warm("T p", be, n, equation)
     assert sorted_points.SORTED.window(program.plan) == 64
+    assert sorted_points.SORTED.together(program.plan) == (equation == "mapped")
     before = bench.Work(program, {**q, **carried}).results()
     given = {**q, **{name: np.roll(before[name], 5, axis=-1) for name in START}}
 
