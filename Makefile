@@ -11,6 +11,9 @@
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
 PY = .venv/bin/python
 RANKS ?= 2
+ifeq ($(shell echo '$(RANKS)' | grep -xE '[1-9][0-9]*'),)
+$(error RANKS is '$(RANKS)'; wanted a whole number of ranks, 1 or more)
+endif
 JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
 MPIFORT ?= mpifort
 MPIRUN ?= mpirun
