@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments: default sys.argv.
     """
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given, rest = parser.parse_known_args(arguments)
+    if rest:
+        print(_not_known(given, rest), file=sys.stderr)
+        return 2
     given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
 
     try:
@@ -59,6 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print(f"python -m frame {given.command}: {place}{error.strerror or error}.", file=sys.stderr)
         return 1
+
+
+def _not_known(given, rest: Sequence[str]) -> str:
+    """The message about arguments that the command does not take."""
+    command = f"python -m frame {given.command}"
+    has_mixture = getattr(given, "mixture", "none") is None  # an option of the command, not given yet
+    files = [word for word in rest if word.endswith((".yaml", ".yml"))]
+    wanted = f"a mixture is named by --mixture {files[0]}; " if has_mixture and files else ""
+    return f"{command}: unknown arguments: {shlex.join(rest)}; {wanted}`{command} --help` lists what it takes."
 
 
 def _parser() -> argparse.ArgumentParser:

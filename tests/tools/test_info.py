@@ -45,6 +45,20 @@ def test_a_folder_that_cannot_be_made(command, tmp_path, capsys):
     assert f"python -m frame {command[0]}: {tmp_path / 'file'}" in told and told.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "words, wanted",
+    [
+        ("info mine.yaml", "unknown arguments: mine.yaml; a mixture is named by --mixture mine.yaml; `python"),
+        ("validate --mixture a.yaml b.yaml", "unknown arguments: b.yaml; `python -m frame validate --help` lists"),
+        ("build --foldr x", "unknown arguments: --foldr x; `python -m frame build --help` lists"),
+    ],
+)
+def test_arguments_that_a_command_does_not_take(words, wanted, capsys):
+    """Nothing runs; the message says how a mixture is named, where a file came by itself."""
+    assert cli.main(words.split()) == 2
+    assert wanted in capsys.readouterr().err
+
+
 def test_report(capsys):
     assert cli.main(["info", "--mixture", str(CH4_O2), "--chung", "published", "--alpha", "published"]) == 0
 
