@@ -65,10 +65,10 @@ def _by_name(mixture, name: str, labels, where: str) -> list[int]:
     return found
 
 
-def plain_composition(mixture, X):
-    """X, a single composition with or without labels, as `properties` takes it. Species go by their names."""
-    labels = labels_of(mixture, {"X": X})
-    return labels.plain({"X": X})["X"] if labels else X
+def plain_composition(mixture, given, name: str = "X"):
+    """A single composition, X or Y, with or without labels, as `properties` takes it. Species go by their names."""
+    labels = labels_of(mixture, {name: given})
+    return labels.plain({name: given})[name] if labels else given
 
 
 class Grid:

@@ -494,10 +494,13 @@ class Mixture:
         return ignition_delay(self, state, kind, criterion, longest, how)
 
     # ---- vapour and liquid; of mixtures with phases = equilibrium
-    def bubble_T(self, p: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
+    def bubble_T(
+        self, p: ArrayLike, X: Composition | None = None, *, Y: Composition | None = None
+    ) -> NDArray[np.float64]:
         """Temperature [K] at which a liquid of composition X begins to boil at the pressures p [Pa]: where the liquid
         ends next to the gas. At lower temperatures it may be two liquids, or free a gas that dissolves better in hot
-        liquids. X: amounts of moles (ns,), or (ns, ...) for each point, or by name as `properties` takes them.
+        liquids. X: amounts of moles (ns,), or (ns, ...) for each point, or by name as `properties` takes them; or Y,
+        amounts of mass.
 
         Returns an array of the shape of p and of X behind the species, which broadcast; NaN and a RuntimeWarning where
         there is no boundary: above the highest pressure of two phases, outside 20 to 6000 K or 1e-7 to 2e8 Pa. With
@@ -506,35 +509,37 @@ class Mixture:
 
         Raises ArgumentError for a mixture without phases = 'equilibrium'.
         """
-        return saturation.reported("bubble_T", self, p, X)
+        return saturation.reported("bubble_T", self, p, X, Y)
 
-    def dew_T(self, p: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
+    def dew_T(self, p: ArrayLike, X: Composition | None = None, *, Y: Composition | None = None) -> NDArray[np.float64]:
         """Temperature [K] at which a gas of composition X begins to condense at the pressures p [Pa]: the highest at
         which it is no stable gas. As bubble_T. NaN, too, where only a cold liquid splits into two: above the highest
         pressure of gas and liquid."""
-        return saturation.reported("dew_T", self, p, X)
+        return saturation.reported("dew_T", self, p, X, Y)
 
-    def bubble_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
+    def bubble_p(
+        self, T: ArrayLike, X: Composition | None = None, *, Y: Composition | None = None
+    ) -> NDArray[np.float64]:
         """Pressure [Pa] at which two phases of composition X begin from above at the temperatures T [K]: the bubble
         point; above the critical temperature the upper dew point (retrograde). As bubble_T."""
-        return saturation.reported("bubble_p", self, T, X)
+        return saturation.reported("bubble_p", self, T, X, Y)
 
-    def dew_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
+    def dew_p(self, T: ArrayLike, X: Composition | None = None, *, Y: Composition | None = None) -> NDArray[np.float64]:
         """Pressure [Pa] at which a gas of composition X begins to condense at the temperatures T [K]. As bubble_T. NaN
         below 1e-7 Pa, too, where double precision ends."""
-        return saturation.reported("dew_p", self, T, X)
+        return saturation.reported("dew_p", self, T, X, Y)
 
-    def envelope(self, X: Composition | None = None, points: int = 100) -> Arrays:
+    def envelope(self, X: Composition | None = None, points: int = 100, *, Y: Composition | None = None) -> Arrays:
         """The boundary of two phases of composition X: T [K], p_low (dew) and p_high (bubble, or upper dew) [Pa],
         arrays of `points`. As bubble_T; p_high is NaN, with a RuntimeWarning, above 2e8 Pa. ArgumentError where no two
         phases are found, or for less than two points."""
-        return saturation.envelope(self, X, points)
+        return saturation.envelope(self, X, Y, points)
 
-    def critical_point(self, X: Composition | None = None) -> dict[str, float]:
+    def critical_point(self, X: Composition | None = None, *, Y: Composition | None = None) -> dict[str, float]:
         """The critical point {T [K], p [Pa], v_mol [m3/mol]} of composition X: where both phases become the same. Not
         the pseudo-critical point Tc_mix, pc_mix. Heidemann & Khalil 1980 (original not seen). As bubble_T;
         ArgumentError where none is found."""
-        return critical_point.critical_point(self, X)
+        return critical_point.critical_point(self, X, Y)
 
     def kernel(self, name: str) -> Callable[..., Arrays]:
         """A single kernel as a function of its declared arguments, such as

@@ -52,9 +52,9 @@ def _criterion(mixture, X, T, V):
     return np.array([value[0], (along(step) - along(-step)) / (2 * step)])
 
 
-def critical_point(mixture, X) -> dict:
+def critical_point(mixture, X, Y=None) -> dict:
     """See Mixture.critical_point."""
-    X = composition(mixture, X)
+    X = composition(mixture, X, Y)
     if (X > 0).sum() == 1:
         pure = mixture.properties("Tc_mix pc_mix vc_mix", X=X, backend="cpu")
         return {"T": float(pure["Tc_mix"]), "p": float(pure["pc_mix"]), "v_mol": float(pure["vc_mix"])}

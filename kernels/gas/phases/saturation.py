@@ -1,6 +1,7 @@
 """Where a mixture of given composition begins to boil or to condense: searches on the flash.
 
-All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A boundary is
+All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A user may give
+masses, Y, for moles. A boundary is
 found between two states of the flash by bisection, so that it is as sharp as the test of stability: some 1e-9 of T and
 1e-8 of p, less next to the critical point.
 """
@@ -35,20 +36,34 @@ TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a sca
 NAMES = "phases_status beta rho"
 
 
-def compositions(mixture, X) -> np.ndarray:
-    """Mole fractions (ns, ...) of compositions as `properties` takes them: amounts of moles, a text, a dict; None for a
-    pure species. Raises ArgumentError for another shape, or no composition."""
+def given_composition(X, Y) -> dict:
+    """{"X": X} or {"Y": Y}, as it came. Raises ArgumentError where both came."""
+    refuse(X is not None and Y is not None, "both X and Y were given: they may contradict each other; give one.")
+    return {"X": X} if Y is None else {"Y": Y}
+
+
+def moles(mixture, name: str, given):
+    """Amounts of moles (ns, ...) of a composition without labels, which is X (moles) or Y (mass): an array, a text, a
+    dict; None for a pure species. Masks stay. Raises ArgumentError for another shape, or no composition."""
     refuse(
         mixture.options["phases"] != "equilibrium",
         "bubble and dew points need a mixture with phases = 'equilibrium'; "
         f"phases = '{mixture.options['phases']}' came.",
     )
-    refuse(X is None and mixture.ns > 1, f"the composition X of {', '.join(mixture.names)} is missing.")
-    X = real_array("X", [1.0] if X is None else fractions("X", X, mixture.names))
-    fault = _fault(X, mixture.ns)
-    wanted = f"wanted {mixture.ns} amounts of moles, one for each of {', '.join(mixture.names)}"
-    refuse(fault, f"X = {X!r}{fault}; {wanted}.")
-    return X / X.sum(0)
+    refuse(given is None and mixture.ns > 1, f"the composition X or Y of {', '.join(mixture.names)} is missing.")
+
+    amounts = [1.0] if given is None else fractions(name, given, mixture.names)
+    if not isinstance(amounts, np.ma.MaskedArray):
+        amounts = real_array(name, amounts)
+    fault = _fault(np.ma.filled(amounts, 1.0), mixture.ns)
+    of = "moles" if name == "X" else "mass"
+    wanted = f"wanted {mixture.ns} amounts of {of}, one for each of {', '.join(mixture.names)}"
+    refuse(fault, f"{name} = {given!r}{fault}; {wanted}.")
+
+    if name == "X":
+        return amounts
+    W = mixture.species.W.reshape(-1, *[1] * (amounts.ndim - 1))
+    return amounts / W
 
 
 def _fault(X, ns: int) -> str:
@@ -62,11 +77,18 @@ def _fault(X, ns: int) -> str:
     return "" if (X.sum(0) > 0).all() else " sums to 0"
 
 
-def composition(mixture, X) -> np.ndarray:
-    """Mole fractions (ns,) of one composition, also with labels; as `compositions`."""
-    X = compositions(mixture, plain_composition(mixture, X))
-    refuse(X.ndim > 1, f"X has shape {X.shape}; wanted one composition, {mixture.ns} amounts of moles.")
-    return X
+def compositions(mixture, X) -> np.ndarray:
+    """Mole fractions (ns, ...) of amounts of moles."""
+    X = np.asarray(moles(mixture, "X", X))
+    return X / X.sum(0)
+
+
+def composition(mixture, X, Y=None) -> np.ndarray:
+    """Mole fractions (ns,) of one composition, X or Y, also with labels. Errors as `moles`."""
+    ((name, given),) = given_composition(X, Y).items()
+    X = moles(mixture, name, plain_composition(mixture, given, name))
+    refuse(X.ndim > 1, f"{name} has shape {X.shape}; wanted one composition, {mixture.ns} amounts.")
+    return X / X.sum(0)
 
 
 def as_one_phase(mixture):
@@ -247,17 +269,19 @@ ENDS = {
 }
 
 
-def reported(name: str, mixture, given, X):
+def reported(name: str, mixture, given, X, Y):
     """BOUNDARIES[name] for a user, with the labels and the mask of his arrays: a RuntimeWarning with the number of
     points without a boundary, the first and its inputs; in check mode a StateError."""
     of = "p" if name.endswith("T") else "T"
-    arrays = {of: given, "X": X}
+    arrays = {of: given, **given_composition(X, Y)}
     labels = labels_of(mixture, arrays)
     if labels:
         arrays = labels.plain(arrays)
 
     # Points that are masked are others' work
-    given, X, hidden = _without_mask(of, arrays[of], fractions("X", arrays["X"], mixture.names))
+    given = arrays.pop(of)
+    ((of_species, amounts),) = arrays.items()
+    given, X, hidden = _without_mask(of, given, moles(mixture, of_species, amounts))
     found = BOUNDARIES[name](mixture, given, X)
     if hidden is not None:
         found = np.ma.array(found, mask=np.broadcast_to(hidden, found.shape))
@@ -297,13 +321,13 @@ def _without_mask(of: str, given, X):
     return np.where(hidden, values[~hidden][0], values), X, hidden
 
 
-def envelope(mixture, X, points: int = 100) -> dict:
+def envelope(mixture, X, Y=None, points: int = 100) -> dict:
     """See Mixture.envelope."""
     refuse(
         not isinstance(points, (int, np.integer)) or points < 2,
         f"points = {points!r}; wanted a whole number, 2 or more.",
     )
-    X = composition(mixture, X)
+    X = composition(mixture, X, Y)
     Tc = mixture.species.Tc[X > 0]
     T = np.linspace(max(0.45 * Tc.min(), COLDEST), 1.1 * Tc.max(), 4 * points)
     low = dew_p(mixture, T, X)
