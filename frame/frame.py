@@ -9,8 +9,10 @@ import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.announce import Announcer
 from kernels.gas.accuracy import NEAREST, by_environment as models_by_environment
+from kernels.gas.fingerprint import fingerprint
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
+from . import report
 from .config import FIRST, Config, misspelt
 from .contractions import Contractions
 from .devices import choice, mps, placement
@@ -19,7 +21,6 @@ from .errors import FrameError, StateError, refuse
 from .impl import Sizes
 from .impl.memory import Memory
 from .mpi import Alone, Communicator
-from .report import table
 from .stripe import Listed
 from .tvproperties import TVProperties
 from .watch import KERNELS, Label, Timer
@@ -43,6 +44,12 @@ def _fail_together(comm: Alone | Communicator, failed: FrameError | None) -> Non
     wrong = [rank for rank, text in enumerate(said) if text]
     if wrong:
         raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
+
+
+def _refuse_other_mixtures(fingerprints: list[str]) -> None:
+    """Raises StateError where ranks have loaded different mixtures. fingerprints: of each rank; "": no mixture."""
+    others = report.other_mixtures(fingerprints)
+    refuse(others, f"{others}.", StateError)
 
 
 def _refuse_other_models(words: list[str]) -> None:
@@ -258,6 +265,7 @@ class Frame:
         if measured:
             self.comm.wait_for_all("frame_loadmixture")
             _fail_together(self.comm, failed)
+            _refuse_other_mixtures(self.comm.share(self._fingerprint()))
         if failed:
             raise failed
 
@@ -452,17 +460,30 @@ class Frame:
     # ---- report ----
 
     def report(self) -> None:
-        """Print the timers on rank 0. With a communicator all ranks have to call it."""
+        """Print the timers on rank 0, and which ranks have another mixture than the first. With a communicator all
+        ranks have to call it."""
         timers = self.properties.impl.timers
         rows = None if timers is None else {name: timer.row for name, timer in timers.items()}
-        gathered = self.comm.gather(rows)
+        gathered = self.comm.gather((rows, self._fingerprint()))
 
         if gathered is None:
             return
 
-        link = self.backend.link() if any(gathered) else None  # the other ranks wait or compute: it is rank 0's
-        sys.stdout.write(table(gathered, str(self.backend), link) + "\n")  # in one write: other ranks print too
+        rows_of_ranks = [rows for rows, _ in gathered]
+        link = self.backend.link() if any(rows_of_ranks) else None  # rank 0's; the other ranks wait or compute
+        lines = [report.table(rows_of_ranks, str(self.backend), link)]
+
+        others = report.other_mixtures([fingerprint for _, fingerprint in gathered])
+        if others:
+            lines.append(f"frame: {others}.")
+
+        sys.stdout.write("\n".join(lines) + "\n")  # in one write: other ranks print too
         sys.stdout.flush()
+
+    def _fingerprint(self) -> str:
+        """The fingerprint of the mixture; "" without one, and for a single rank."""
+        mixture = None if self._properties is None else self._properties.impl.mixture
+        return "" if mixture is None or self.comm.size == 1 else fingerprint(mixture)
 
 
 for _entry in ENTRIES:

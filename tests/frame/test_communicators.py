@@ -144,6 +144,33 @@ def test_ranks_have_the_models_of_one_variable(mpi, here, there, same, tmp_path)
         assert f"rank {rank} setcomm " + ("0" if same else said) in done.stdout
 
 
+TWO_FILES = """
+import sys
+from mpi4py import MPI
+from frame.frame import Frame
+frame = Frame()
+frame.set_communicator(MPI.COMM_WORLD.py2f())
+frame.initialize(-1, 10, 1, 1, 0)
+frame.load_mixture(sys.argv[1 + MPI.COMM_WORLD.rank], "")
+frame.report()
+frame.finalize()
+"""
+
+
+@pytest.mark.skipif(bool(OPENMPI.missing), reason="needs Open MPI, which mpi4py's wheel takes without a host")
+@pytest.mark.parametrize("text, other", [("126.193", True), ("126.192 # K", False)])
+@pytest.mark.quick(other=True)
+def test_the_report_names_ranks_that_read_another_mixture(text, other, tmp_path):
+    """As where the copies of a file on the nodes differ. No rank waits for another."""
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(N2.read_text().replace("126.192", text, 1))
+
+    done = run(sys.executable, "-c", TWO_FILES, N2, changed, ranks=2, mpi=OPENMPI, cwd=ROOT)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ("frame: the mixture of rank 1 is another than that of rank 0" in done.stdout) == other
+
+
 # ---- a rank that fails in a collective call -----------------------------------------------------------------------
 
 WRAPPER = """#!/bin/sh
