@@ -12,7 +12,7 @@ from kernels.gas.accuracy import NEAREST, by_environment as models_by_environmen
 from kernels.gas.fingerprint import fingerprint
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
-from . import report
+from .agreement import fail_together, other_mixtures, refuse_other_mixtures, refuse_other_models
 from .config import FIRST, Config, misspelt
 from .contractions import Contractions
 from .devices import choice, mps, placement
@@ -21,6 +21,7 @@ from .errors import FrameError, StateError, refuse
 from .impl import Sizes
 from .impl.memory import Memory
 from .mpi import Alone, Communicator
+from .report import table
 from .stripe import Listed
 from .tvproperties import TVProperties
 from .watch import KERNELS, Label, Timer
@@ -35,32 +36,6 @@ def _handed_on(name: str):
     method.__name__ = name
     method.__doc__ = getattr(TVProperties, name).__doc__
     return method
-
-
-def _fail_together(comm: Alone | Communicator, failed: FrameError | None) -> None:
-    """An error of a rank is an error on all ranks: the others would wait for that rank. Collective. failed: of this
-    rank."""
-    said = comm.share(str(failed or ""))
-    wrong = [rank for rank, text in enumerate(said) if text]
-    if wrong:
-        raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
-
-
-def _refuse_other_mixtures(fingerprints: list[str]) -> None:
-    """Raises StateError where ranks have loaded different mixtures. fingerprints: of each rank; "": no mixture."""
-    others = report.other_mixtures(fingerprints)
-    refuse(others, f"{others}.", StateError)
-
-
-def _refuse_other_models(words: list[str]) -> None:
-    """Raises StateError where FRAME_ACCURACY differs between ranks. words: of each rank."""
-    for rank, word in enumerate(words):
-        refuse(
-            word != words[0],
-            f"FRAME_ACCURACY is '{words[0]}' on rank 0 and '{word}' on rank {rank}, so that they would compute by "
-            "different models. Does the launcher pass it on to all nodes (Open MPI: mpirun -x FRAME_ACCURACY)?",
-            StateError,
-        )
 
 
 class Frame:
@@ -191,8 +166,8 @@ class Frame:
             failed = error
 
         try:
-            _fail_together(comm, failed)
-            _refuse_other_models(comm.share(models))
+            fail_together(comm, failed)
+            refuse_other_models(comm.share(models))
         except FrameError:
             comm.free()
             raise
@@ -264,8 +239,8 @@ class Frame:
         measured = measured and self.config.leaves_side_open and self.backend.apart
         if measured:
             self.comm.wait_for_all("frame_loadmixture")
-            _fail_together(self.comm, failed)
-            _refuse_other_mixtures(self.comm.share(self._fingerprint()))
+            fail_together(self.comm, failed)
+            refuse_other_mixtures(self.comm.share(self._fingerprint()))
         if failed:
             raise failed
 
@@ -471,9 +446,9 @@ class Frame:
 
         rows_of_ranks = [rows for rows, _ in gathered]
         link = self.backend.link() if any(rows_of_ranks) else None  # rank 0's; the other ranks wait or compute
-        lines = [report.table(rows_of_ranks, str(self.backend), link)]
+        lines = [table(rows_of_ranks, str(self.backend), link)]
 
-        others = report.other_mixtures([fingerprint for _, fingerprint in gathered])
+        others = other_mixtures([fingerprint for _, fingerprint in gathered])
         if others:
             lines.append(f"frame: {others}.")
 

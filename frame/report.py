@@ -1,10 +1,8 @@
-"""The timer table, by rank and over the ranks, and which ranks have another mixture."""
+"""The timer table: by rank, and over the ranks."""
 
 from __future__ import annotations
 
 from .watch import COPIES_IN, COPIES_OUT
-
-NAMED = 8  # how many ranks a message names
 
 
 def table(gathered: list, backend: str, link: tuple[float, float] | None = None) -> str:
@@ -28,25 +26,6 @@ def table(gathered: list, backend: str, link: tuple[float, float] | None = None)
     if len(gathered) > 1:
         lines += _over_ranks(on, names, width)
     return "\n".join(lines)
-
-
-def other_mixtures(fingerprints: list[str]) -> str:
-    """The ranks whose mixture is not that of the first rank with a mixture; "" if all have the same.
-
-    fingerprints: of each rank; "" for a rank without a mixture.
-    """
-    loaded = {rank: mark for rank, mark in enumerate(fingerprints) if mark}
-    first = min(loaded, default=0)
-    others = [rank for rank, mark in loaded.items() if mark != loaded[first]]
-    if not others:
-        return ""
-
-    ranks = f"rank{'s' if len(others) > 1 else ''} {', '.join(map(str, others[:NAMED]))}"
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-    return (
-        f"the mixture of {ranks}{more} is another than that of rank {first} (species data, reactions or options): "
-        "do all nodes read the same file, with the same settings?"
-    )
 
 
 def _of_each_rank(on: dict[int, dict], width: int, link) -> list[str]:

@@ -12,6 +12,7 @@ from hosts import BUILD, MPICH, MPIS, OPENMPI, ROOT, SOURCES, compiled, library,
 from test_interop import N2, RETURN, python_file, told, traps
 
 import kernels
+from frame.agreement import other_mixtures
 
 every_mpi = pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
 
@@ -169,6 +170,13 @@ def test_the_report_names_ranks_that_read_another_mixture(text, other, tmp_path)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert ("frame: the mixture of rank 1 is another than that of rank 0" in done.stdout) == other
+
+
+def test_ranks_with_another_mixture():
+    assert other_mixtures(["a", "a", "", "a"]) == other_mixtures(["", ""]) == ""
+
+    said = other_mixtures(["", "a", "b", "a", *"c" * 10])
+    assert said.startswith("the mixture of ranks 2, 4, 5, 6, 7, 8, 9, 10 and 3 more is another than that of rank 1 (")
 
 
 # ---- a rank that fails in a collective call -----------------------------------------------------------------------

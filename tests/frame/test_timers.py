@@ -9,7 +9,7 @@ import pytest
 from frame_host import state
 
 import kernels
-from frame.report import other_mixtures, table
+from frame.report import table
 from frame.watch import HOST, Label, Watch
 from kernels.engine.backend.base import Source
 from kernels.engine.timers import watched
@@ -163,13 +163,6 @@ def test_timers_by_name(host, capsys):
     host.frame.set_parameter("timers", 0)
 
     assert host.impl.timers is None
-
-
-def test_ranks_with_another_mixture():
-    assert other_mixtures(["a", "a", "", "a"]) == other_mixtures(["", ""]) == ""
-
-    said = other_mixtures(["", "a", "b", "a", *"c" * 10])
-    assert said.startswith("the mixture of ranks 2, 4, 5, 6, 7, 8, 9, 10 and 3 more is another than that of rank 1 (")
 
 
 def test_report_over_ranks():
