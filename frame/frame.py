@@ -9,8 +9,10 @@ import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.announce import Announcer
 from kernels.gas.accuracy import NEAREST, by_environment as models_by_environment
+from kernels.gas.fingerprint import fingerprint
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
+from .agreement import fail_together, other_mixtures, refuse_other_mixtures, refuse_other_models
 from .config import FIRST, Config, misspelt
 from .contractions import Contractions
 from .devices import choice, mps, placement
@@ -34,26 +36,6 @@ def _handed_on(name: str):
     method.__name__ = name
     method.__doc__ = getattr(TVProperties, name).__doc__
     return method
-
-
-def _fail_together(comm: Alone | Communicator, failed: FrameError | None) -> None:
-    """An error of a rank is an error on all ranks: the others would wait for that rank. Collective. failed: of this
-    rank."""
-    said = comm.share(str(failed or ""))
-    wrong = [rank for rank, text in enumerate(said) if text]
-    if wrong:
-        raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
-
-
-def _refuse_other_models(words: list[str]) -> None:
-    """Raises StateError where FRAME_ACCURACY differs between ranks. words: of each rank."""
-    for rank, word in enumerate(words):
-        refuse(
-            word != words[0],
-            f"FRAME_ACCURACY is '{words[0]}' on rank 0 and '{word}' on rank {rank}, so that they would compute by "
-            "different models. Does the launcher pass it on to all nodes (Open MPI: mpirun -x FRAME_ACCURACY)?",
-            StateError,
-        )
 
 
 class Frame:
@@ -184,8 +166,8 @@ class Frame:
             failed = error
 
         try:
-            _fail_together(comm, failed)
-            _refuse_other_models(comm.share(models))
+            fail_together(comm, failed)
+            refuse_other_models(comm.share(models))
         except FrameError:
             comm.free()
             raise
@@ -257,7 +239,8 @@ class Frame:
         measured = measured and self.config.leaves_side_open and self.backend.apart
         if measured:
             self.comm.wait_for_all("frame_loadmixture")
-            _fail_together(self.comm, failed)
+            fail_together(self.comm, failed)
+            refuse_other_mixtures(self.comm.share(self._fingerprint()))
         if failed:
             raise failed
 
@@ -452,17 +435,30 @@ class Frame:
     # ---- report ----
 
     def report(self) -> None:
-        """Print the timers on rank 0. With a communicator all ranks have to call it."""
+        """Print the timers on rank 0, and which ranks have another mixture than the first. With a communicator all
+        ranks have to call it."""
         timers = self.properties.impl.timers
         rows = None if timers is None else {name: timer.row for name, timer in timers.items()}
-        gathered = self.comm.gather(rows)
+        gathered = self.comm.gather((rows, self._fingerprint()))
 
         if gathered is None:
             return
 
-        link = self.backend.link() if any(gathered) else None  # the other ranks wait or compute: it is rank 0's
-        sys.stdout.write(table(gathered, str(self.backend), link) + "\n")  # in one write: other ranks print too
+        rows_of_ranks = [rows for rows, _ in gathered]
+        link = self.backend.link() if any(rows_of_ranks) else None  # rank 0's; the other ranks wait or compute
+        lines = [table(rows_of_ranks, str(self.backend), link)]
+
+        others = other_mixtures([fingerprint for _, fingerprint in gathered])
+        if others:
+            lines.append(f"frame: {others}.")
+
+        sys.stdout.write("\n".join(lines) + "\n")  # in one write: other ranks print too
         sys.stdout.flush()
+
+    def _fingerprint(self) -> str:
+        """The fingerprint of the mixture; "" without one, and for a single rank."""
+        mixture = None if self._properties is None else self._properties.impl.mixture
+        return "" if mixture is None or self.comm.size == 1 else fingerprint(mixture)
 
 
 for _entry in ENTRIES:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 import kernels
-from kernels.gas.reactors.calls import reactor
+from kernels.gas.reactors.calls import Reactor
 from kernels.marshal import Block
 
 from . import reactors, stripe as stripes
@@ -399,7 +399,8 @@ class TVProperties:
         return self.pairs.run(fields, lambda moved: self._react(kind, moved, dt, lo, hi))
 
     def _react(self, kind: str, fields, dt: float, lo, hi):
-        at = reactor(kind, self.mixture, self.impl.shared.precision)
+        shared = self.impl.shared
+        at = Reactor(self.mixture, kind, shared.backend, shared.precision).suffix
         reactors.check(fields)
         time = reactors.Time(dt, fields)
 

@@ -20,7 +20,7 @@ from .model_constants import Constant, ModelConstants
 from .one_state import properties_of_one
 from .phases import critical_point, saturation
 from .program import Program, Wanted
-from .reactors.calls import LOST, react
+from .reactors.calls import LOST, Reactor
 from .reactors.ignition import ignition_delay
 from .registry import registry
 from .resolve import resolve
@@ -457,7 +457,7 @@ class Mixture:
         if Y is None:
             state["Y"] = call(self, ["Y"], {"X": state["X"]}, backend, precision)["Y"]
         start = {name: state[name] for name in "TpY"}
-        out = react(self, start, state["dt"], kind, last, backend, precision)
+        out = Reactor(self, kind, backend, precision).react(start, state["dt"], last)
 
         warn_of_lost("end of the reactions", out["status"], LOST)
         return labels.dressed(out) if labels else out
@@ -486,12 +486,11 @@ class Mixture:
         """
         refuse((X is None) == (Y is None), "the composition: give one of X and Y.")
         state = dict(T=T, p=p, **({"Y": Y} if X is None else {"X": X}))
-        how = dict(backend=backend, precision=precision)
+        reactor = Reactor(self, kind, backend, precision)
         labels = labels_of(self, state)
         if labels:
-            delay = ignition_delay(self, labels.plain(state), kind, criterion, longest, how)
-            return labels.one("ignition_delay", delay)
-        return ignition_delay(self, state, kind, criterion, longest, how)
+            return labels.one("ignition_delay", ignition_delay(reactor, labels.plain(state), criterion, longest))
+        return ignition_delay(reactor, state, criterion, longest)
 
     # ---- vapour and liquid; of mixtures with phases = equilibrium
     def bubble_T(

@@ -33,7 +33,8 @@ class ModelConstants:
     """
 
     def __init__(self, species, options: dict, numbers: dict):
-        self._given = species, options | numbers
+        self._species = species
+        self.settings = options | numbers  # {option: value, declared species number: array (ns,)}
         self._made: dict[Provider, Constants | str] = {}  # a text: why they could not be computed
         self._was_moved = False  # true: no function gives these numbers again
 
@@ -48,8 +49,7 @@ class ModelConstants:
         return vars(self) | ({} if self._was_moved else {"_made": {}})
 
     def _providers(self) -> list[Provider]:
-        _, options = self._given
-        return [provider for provider in registry.providers.values() if provider.serves(options)]
+        return [provider for provider in registry.providers.values() if provider.serves(self.settings)]
 
     def get(self, name: str) -> Constant | None:
         """The constant of this name; None where no model for these options has it. Raises MixtureError (an
@@ -83,7 +83,7 @@ class ModelConstants:
     def _computed(self, provider: Provider) -> Constants:
         """Raises MixtureError where species lack data or a number is not finite, ArgumentError for a name that was not
         declared."""
-        made = provider.make(*self._given)
+        made = provider.make(self._species, self.settings)
         made.values = {name: self._checked(name, value) for name, value in made.values.items()}
 
         names = [name for kind in KINDS for name in getattr(made, kind)]
@@ -98,11 +98,10 @@ class ModelConstants:
 
     def _checked(self, name: str, value) -> np.ndarray:
         """A vector of doubles, read-only. Raises MixtureError unless all are finite."""
-        species, _ = self._given
         value = np.array(value, dtype=np.float64).reshape(-1)
         refuse(
             not np.isfinite(value).all(),
-            f"mixture constant '{name}' is not finite; check the species data of {', '.join(species.names)}.",
+            f"mixture constant '{name}' is not finite; check the species data of {', '.join(self._species.names)}.",
             MixtureError,
         )
 

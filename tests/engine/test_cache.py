@@ -422,27 +422,55 @@ def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
     assert cpu.processor.__wrapped__(cpu.target()) == native != platform.machine()
 
 
+TINY = '#include "engine/numbers/kernel.h"\nKERNEL(tiny, void, 1) { return 0; }\n'
+V2 = "pni ssse3 sse4_1 sse4_2 popcnt"
+V3 = f"{V2} abm avx avx2 bmi1 bmi2 f16c fma movbe"
+V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
+TARGETS = [  # target, sets of instructions of the processor, what the error says
+    ("x86-64", "", ""),
+    ("x86-64-v2", V2, ""),
+    ("x86-64-v3", V3, ""),
+    (
+        "x86-64-v3",
+        f"{V2} avx",
+        "FRAME_ARCH = x86-64-v3: this processor has no abm, movbe, bmi1, bmi2, f16c, fma, avx2,",
+    ),
+    ("haswell", V3, ""),
+    ("haswell", V2, "FRAME_ARCH = haswell: .*avx2"),
+    ("skylake-avx512", V4, ""),
+    ("cascadelake", V4, "FRAME_ARCH = cascadelake: this processor has no avx512_vnni, so"),
+    ("sapphirerapids", V4, "FRAME_ARCH = sapphirerapids: .*avx_vnni.*avx512_fp16"),
+    ("bdver1", V3, "xop.*fma4"),
+]
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
-def test_a_target_that_the_processor_lacks_is_refused_before_a_kernel_runs(monkeypatch, tmp_path):
+@pytest.mark.parametrize("target, sets, words", TARGETS)
+def test_a_target_that_the_processor_lacks_is_refused_before_a_kernel_runs(target, sets, words, monkeypatch, tmp_path):
     """The first instruction that it does not know would end the process. Compiling for other nodes is no error."""
-    monkeypatch.setattr(cpu, "processor", lambda arch: "x86_64\nflags\t: sse2 ssse3 sse4_1 sse4_2 popcnt avx")
+    monkeypatch.setattr(cpu, "processor", lambda arch: f"x86_64\nflags\t: sse2 {sets}")
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
-    source = cpu.Source("tiny", 'extern "C" int tiny(const void *, long, int) { return 0; }', quick=True)
-    cpu.refuse_target.cache_clear()
+    monkeypatch.setenv("FRAME_ARCH", target)
 
-    for arch, words in {
-        "x86-64": "",
-        "x86-64-v2": "",
-        "x86-64-v3": "FRAME_ARCH = x86-64-v3: this processor has no avx2, bmi1, bmi2, f16c, fma, movbe, so kernels",
-        "x86-64-v4": "avx512vl",
-        "haswell": "",  # names of processors are not known here
-    }.items():
-        monkeypatch.setenv("FRAME_ARCH", arch)
-        module = cpu.CpuBackend().compile(source)
-        with pytest.raises(BackendError, match=words) if words else contextlib.nullcontext():
-            module.address("tiny")
+    module = cpu.CpuBackend().compile(cpu.Source("tiny", TINY, quick=True))
 
-    cpu.refuse_target.cache_clear()
+    with pytest.raises(BackendError, match=words) if words else contextlib.nullcontext():
+        module.address("tiny")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
+def test_instructions_of_added_flags_are_compared_too(monkeypatch, tmp_path):
+    monkeypatch.setattr(cpu, "processor", lambda arch: f"x86_64\nflags\t: sse2 {V2}")
+    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
+    monkeypatch.setenv("FRAME_ARCH", "x86-64-v2")
+    monkeypatch.setenv("FRAME_CXXFLAGS", "-mavx2")
+
+    module = cpu.CpuBackend().compile(cpu.Source("tiny", TINY, quick=True))
+
+    with pytest.raises(
+        BackendError, match="x86-64-v2 with FRAME_CXXFLAGS = -mavx2: .* no avx, avx2, so the kernels of 'tiny'"
+    ):
+        module.address("tiny")
 
 
 WIDTHS = """

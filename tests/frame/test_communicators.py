@@ -12,6 +12,7 @@ from hosts import BUILD, MPICH, MPIS, OPENMPI, ROOT, SOURCES, compiled, library,
 from test_interop import N2, RETURN, python_file, told, traps
 
 import kernels
+from frame.agreement import other_mixtures
 
 every_mpi = pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
 
@@ -142,6 +143,40 @@ def test_ranks_have_the_models_of_one_variable(mpi, here, there, same, tmp_path)
     said = "4 frame_setcomm: FRAME_ACCURACY is 'nearest' on rank 0 and 'chosen' on rank 1, so that they would compute"
     for rank in range(2):
         assert f"rank {rank} setcomm " + ("0" if same else said) in done.stdout
+
+
+TWO_FILES = """
+import sys
+from mpi4py import MPI
+from frame.frame import Frame
+frame = Frame()
+frame.set_communicator(MPI.COMM_WORLD.py2f())
+frame.initialize(-1, 10, 1, 1, 0)
+frame.load_mixture(sys.argv[1 + MPI.COMM_WORLD.rank], "")
+frame.report()
+frame.finalize()
+"""
+
+
+@pytest.mark.skipif(bool(OPENMPI.missing), reason="needs Open MPI, which mpi4py's wheel takes without a host")
+@pytest.mark.parametrize("text, other", [("126.193", True), ("126.192 # K", False)])
+@pytest.mark.quick(other=True)
+def test_the_report_names_ranks_that_read_another_mixture(text, other, tmp_path):
+    """As where the copies of a file on the nodes differ. No rank waits for another."""
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(N2.read_text().replace("126.192", text, 1))
+
+    done = run(sys.executable, "-c", TWO_FILES, N2, changed, ranks=2, mpi=OPENMPI, cwd=ROOT)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ("frame: the mixture of rank 1 is another than that of rank 0" in done.stdout) == other
+
+
+def test_ranks_with_another_mixture():
+    assert other_mixtures(["a", "a", "", "a"]) == other_mixtures(["", ""]) == ""
+
+    said = other_mixtures(["", "a", "b", "a", *"c" * 10])
+    assert said.startswith("the mixture of ranks 2, 4, 5, 6, 7, 8, 9, 10 and 3 more is another than that of rank 1 (")
 
 
 # ---- a rank that fails in a collective call -----------------------------------------------------------------------

@@ -11,7 +11,7 @@ import kernels
 from frame import frame as frames
 from frame.config import Config
 from frame.devices import placement
-from frame.errors import ArgumentError, FrameError
+from frame.errors import ArgumentError, FrameError, StateError
 from frame.mpi import Alone
 from frame.stripe import IN, OUT, Field
 from kernels.engine.backend import cuda
@@ -117,6 +117,21 @@ def test_a_rank_without_the_mixture_is_an_error_on_all(frame, file, words):
         frame.load_mixture(file, "")
 
     assert len(shared) == 1 and (words in shared[0]) == (file != N2)
+
+
+def test_ranks_that_read_another_mixture_measure_nothing(frame):
+    """Each rank would print times of its own mixture. Rank 1 has another fingerprint than rank 0, this one."""
+
+    class Two(Alone):
+        size = 2
+
+        def share(self, value):
+            return [value, value and "another"]
+
+    frame.initialize(-1, 128, 1, 1, 0)
+    frame.comm = Two()
+    with pytest.raises(StateError, match="the mixture of rank 1 is another than that of rank 0"):
+        frame.load_mixture(N2, "")
 
 
 def test_all_ranks_take_the_side_of_the_slowest(monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from kernel_cases import THERMAL, check_single, compare, expected, mixture, states
 from mixtures_for_tests import changed, species_set
-from reference import EPS, LD, derivatives, mapped, species
+from reference import EPS, LD, derivatives, mapped, single, species
 
 from frame.tools.validate.scale import scales
 from kernels import ArgumentError, Mixture, MixtureError, registry
@@ -84,7 +84,7 @@ def test_root_alone(root):
     check_single("mapped_root", 1, 1000, root=root, **OPTIONS)
 
 
-ALONE = [name for name in {**mapped.THERMAL, **derivatives.DERIVED} if name.startswith("mapped")]
+ALONE = [name for name in {**single.THERMAL, **derivatives.DERIVED} if name.startswith("mapped")]
 
 
 @pytest.mark.parametrize("name", ALONE)

@@ -8,8 +8,10 @@ B, whose physical roots all lie in (0, 1], and solved by bisection between its s
 wrong.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -176,6 +178,11 @@ def shape(equation, delta=None):
     other = (1 - delta) / (1 + delta)
     omega_a, omega_b, Zc = critical_constants(delta, other)
     return _one(delta, other, delta + other, delta * other, omega_a, omega_b, Zc, EQUATIONS[equation].f)
+
+
+def shape_at(q, o):
+    """The record at q.delta_mix, which only equations with a delta_1 of each species have."""
+    return shape(o["equation"], getattr(q, "delta_mix", None))
 
 
 def plain(eos):
@@ -421,18 +428,20 @@ def compressibility(A, B, root="gibbs", eos=PR):
     return u, undecided
 
 
-def phase_flag(T, p, Rs, a, b, free, p_v, eos=PR):
+def phase_flag(q, eos=PR):
     """0: the only root; of several 1: the smallest, 2: the largest; 3: dp/dv >= 0. And where that cannot be decided in
-    float64.
+    float64. q: T, p, R_s, a_mix, b_mix, v_free, p_v.
 
     At p <= 0 there is no largest: what is stable there is on the liquid's side of the spinodal.
     """
-    T, p, Rs, a, b, free, p_v = (value(x).astype(LD) for x in (T, p, Rs, a, b, free, p_v))
+    given = (q.T, q.p, q.R_s, q.a_mix, q.b_mix, q.v_free, q.p_v)
+    T, p, Rs, a, b, free, p_v = (value(x).astype(LD) for x in given)
     eos = plain(eos)
     RT, above = Rs * T, np.where(p > 0, p, LD(1))
     A, B = a * above / (RT * RT), b * above / RT
     small, large = roots(A, B, eos)
     u = above * free / RT
+
     flag = np.where(small == large, 0, np.where(np.abs(u - small) < np.abs(u - large), 1, 2))
     flag = np.where(p > 0, flag, 1)
     D, D_v = attraction(free + b, b, eos)
@@ -467,18 +476,65 @@ def attraction(v, b, eos):
     return v * v + eos.total * b * v + eos.product * b * b, 2 * v + eos.total * b
 
 
-def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
-    """The thermal quantities of the amount that Rs, a, b, c belong to, once u = Z - B is known (v - b = u RT/p without
-    cancellation). ideal: cp, h, s of the ideal gas; c: volume translation, or None."""
-    cp0, h0, s0 = ideal
+@dataclass(frozen=True)
+class State:
+    """Temperature, pressure, and the ideal gas of an amount of mixture: of a mole or of a kg."""
+
+    T: Any  # K
+    p: Any  # Pa
+    R_s: Any  # gas constant of the amount [J/K]
+    ideal: tuple  # cp, h, s of the ideal gas
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """The numbers of the equation for an amount of mixture."""
+
+    a: Any
+    a_T: Any
+    a_TT: Any
+    b: Any
+    eos: SimpleNamespace
+    shift: Any = None  # volume translation c, v = v_eos - c; None without
+
+
+def sums(T, n, sp, o):
+    """The Sums of the amounts n at T."""
+    a, a_T, a_TT, b = mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
+    moved = shift(n, sp, o) if o["translation"] != "none" else None
+    return Sums(a=a, a_T=a_T, a_TT=a_TT, b=b, eos=of_mixture(n, sp, o), shift=moved)
+
+
+def state(at, n, sp, o):
+    """The thermal quantities of the amounts n at a State, with `undecided`: whether float64 cannot decide the root."""
+    m = sums(at.T, n, sp, o)
+    RT = at.R_s * at.T
+    u, undecided = compressibility(m.a * at.p / (RT * RT), m.b * at.p / RT, o["root"], m.eos)
+
+    q = thermal(at, m, u)
+    q.undecided = undecided
+    q.shift_mix = 0 * m.b if m.shift is None else m.shift
+    if by_species(o["equation"]):
+        q.delta_mix = m.eos.delta1
+
+    return q
+
+
+def thermal(at, m, u):
+    """The thermal quantities at a State of a mixture's Sums, once u = Z - B is known (v - b = u RT/p without
+    cancellation)."""
+    T, p, Rs = at.T, at.p, at.R_s
+    cp0, h0, s0 = at.ideal
+    a, a_T, b, c = m.a, m.a_T, m.b, m.shift
+
     RT = Rs * T
     free = u * RT / p
     v = free + b
-    D, D_v = attraction(v, b, eos)
-    L = departure_log(v, b, eos)
+    D, D_v = attraction(v, b, m.eos)
+    L = departure_log(v, b, m.eos)
     p_T = Rs / free - a_T / D
     p_v = -RT / (free * free) + a * D_v / (D * D)
-    cv = cp0 - Rs + T * a_TT * L
+    cv = cp0 - Rs + T * m.a_TT * L
     cp = cv - T * p_T * p_T / p_v
     h = h0 + RT * (u + b * p / RT - 1) + (T * a_T - a) * L
     e = h - p * v
@@ -488,13 +544,13 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
     Z, vol = u + b * p / RT, v
     if c is not None:
         Z, vol, h, h_p = Z - c * p / RT, v - c, h - p * c, h_p - c
-    flag, _ = phase_flag(T, p, Rs, a, b, free, p_v, eos)
 
-    q = SimpleNamespace(a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, v_free=free, cubic_L=L, u=u, Z=Z, vol=vol)
+    q = SimpleNamespace(T=T, p=p, R_s=Rs, a_mix=a, a_T=a_T, a_TT=m.a_TT, b_mix=b, v_free=free)
+    q.cubic_L, q.u, q.Z, q.vol = L, u, Z, vol
     q.p_T, q.p_v, q.cv, q.cp, q.h, q.e, q.h_p = p_T, p_v, cv, cp, h, e, h_p
     q.s = s0 + Rs * np.log(u) + a_T * L
     q.residual_entropy = np.log(vol / free) - a_T * L / Rs
-    q.phase_flag = Tracked(flag, exact=True)
+    q.phase_flag = Tracked(phase_flag(q, m.eos)[0], exact=True)
     add_definitions(q, D, D_v)
     return q
 

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import cubic, ideal_gas, mapped
+from . import cubic, ideal_gas, mapped, mapped_kernels
+from .reads import at_once
 from .species import R
 from .tracked import LD, Tracked, value
 
@@ -65,26 +66,28 @@ def translation(sp, o):
     return cubic.shift_of_species(sp, o) if o["translation"] != "none" else None
 
 
-def partial_properties(
-    sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, p_T, v_p, cubic_L, delta_mix=None
-):
-    n, W = Y / sp.W[:, None], sp.W[:, None]
-    eos, b = cubic.shape(o["equation"], delta_mix), cubic.ab(sp, o["equation"])[1][:, None]
-    v = v_free + b_mix
+def partial_properties(sp, o, q):
+    T, p, n, W = q.T, q.p, q.Y / sp.W[:, None], sp.W[:, None]
+    eos, b = cubic.shape_at(q, o), cubic.ab(sp, o["equation"])[1][:, None]
+    v = q.v_free + q.b_mix
     S, S_T = attraction(T, n, sp, o)
-    D_b = eos.total * v_free + (eos.total + 2 * eos.product) * b_mix  # dD/db at constant v
-    p_n = R * T * inv_free + R_s * T * b * inv_free * inv_free - 2 * S * inv_D + a_mix * D_b * b * inv_D * inv_D
-    D_n, L_n = shape_slopes(eos, n, sp, o, v, b_mix, cubic_L)
-    p_n = p_n + a_mix * D_n * inv_D * inv_D
-    v_n = -p_n * v_p
+    D_n, L_n = shape_slopes(eos, n, sp, o, v, q.b_mix, q.cubic_L)
 
+    # The pressure's slope in the amounts at constant v
+    D_b = eos.total * q.v_free + (eos.total + 2 * eos.product) * q.b_mix  # dD/db at constant v
+    repulsive = R * T * q.inv_free + q.R_s * T * b * q.inv_free * q.inv_free
+    p_n = repulsive - 2 * S * q.inv_D + q.a_mix * D_b * b * q.inv_D * q.inv_D
+    p_n = p_n + q.a_mix * D_n * q.inv_D * q.inv_D
+    v_n = -p_n * q.v_p
+
+    departure = T * q.a_T - q.a_mix
     h_n = (
         R * T * ideal_gas.nasa(T, sp)[1]
         - R * T
-        + 2 * cubic_L * (T * S_T - S)
-        + b / b_mix * (T * a_T - a_mix) * (v * inv_D - cubic_L)
-        + (T * a_T - a_mix) * L_n
-        + T * p_T * v_n
+        + 2 * q.cubic_L * (T * S_T - S)
+        + b / q.b_mix * departure * (v * q.inv_D - q.cubic_L)
+        + departure * L_n
+        + T * q.p_T * v_n
     )
 
     e_n, c = h_n - p * v_n, translation(sp, o)
@@ -93,15 +96,14 @@ def partial_properties(
     return dict(v_Y=v_n / W, h_Y=h_n / W, e_Y=e_n / W)
 
 
-def fugacity(sp, o, T, p, Y, R_s, a_mix, b_mix, v_free, inv_free, inv_D, cubic_L, delta_mix=None):
-    n, b = Y / sp.W[:, None], cubic.ab(sp, o["equation"])[1][:, None]
+def fugacity(sp, o, q):
+    T, p, n, b = q.T, q.p, q.Y / sp.W[:, None], cubic.ab(sp, o["equation"])[1][:, None]
     S, _ = attraction(T, n, sp, o)
-    v = v_free + b_mix
-    out = -np.log(p * v_free / (R_s * T)) + (
-        b * R_s * T * inv_free - 2 * S * cubic_L - a_mix * b / b_mix * (v * inv_D - cubic_L)
-    ) / (R * T)
-    _, L_n = shape_slopes(cubic.shape(o["equation"], delta_mix), n, sp, o, v, b_mix, cubic_L)
-    out = out - a_mix * L_n / (R * T)
+    v = q.v_free + q.b_mix
+    residual = b * q.R_s * T * q.inv_free - 2 * S * q.cubic_L - q.a_mix * b / q.b_mix * (v * q.inv_D - q.cubic_L)
+    out = -np.log(p * q.v_free / (q.R_s * T)) + residual / (R * T)
+    _, L_n = shape_slopes(cubic.shape_at(q, o), n, sp, o, v, q.b_mix, q.cubic_L)
+    out = out - q.a_mix * L_n / (R * T)
     c = translation(sp, o)
 
     return dict(ln_phi=out if c is None else out - p * c[:, None] / (R * T))
@@ -115,32 +117,28 @@ def chemical_potentials(sp, o, T, p, Y, W, ln_phi):
 
 def of_state(q, sp, o):
     """NAMES at an oracle result q."""
-    is_mapped = o["equation"] == "mapped"
-    out = SimpleNamespace(**(mapped.derivatives_of if is_mapped else _of_cubic)(q, sp, o))
+    if o["equation"] == "mapped":
+        of_amounts = mapped_kernels.fugacity(sp, o, q) | mapped_kernels.partial_properties(sp, o, q)
+        of_energy = mapped_kernels.mapped_energy_slopes(sp, o, q)
+    else:
+        of_amounts = fugacity(sp, o, q) | partial_properties(sp, o, q)
+        of_energy = energy_slopes(sp, o, q)
+
+    out = SimpleNamespace(**of_amounts)
     out.g_Y = chemical_potentials(sp, o, q.T, q.p, q.Y, q.W, out.ln_phi)["g_Y"]
     out.rho_Y = -q.rho * q.rho * out.v_Y
     out.eps_k = out.h_Y + q.cp * q.rho * q.rho / q.rho_T * out.v_Y
     out.s_Y = (out.h_Y - out.g_Y) / q.T
 
-    slopes = q.a_mix, q.a_T, q.T, q.inv_D, q.p_T, q.v_p, q.cv
-    of_energy = mapped.mapped_energy_slopes(sp, o, *slopes, q.shift_T) if is_mapped else energy_slopes(sp, o, *slopes)
     vars(out).update(of_energy | entropy_slopes(sp, o, q.T, q.p_T, q.v_p, q.cp))
 
     return out
 
 
-def _of_cubic(q, sp, o):
-    """Partial properties and ln phi at an oracle result q of an equation whose v is the root of a cubic."""
-    mechanical = {k: getattr(q, k) for k in "a_mix b_mix v_free inv_free inv_D cubic_L".split()}
-    mechanical |= {"delta_mix": q.delta_mix} if hasattr(q, "delta_mix") else {}
-    out = partial_properties(sp, o, q.T, q.p, q.Y, q.R_s, a_T=q.a_T, p_T=q.p_T, v_p=q.v_p, **mechanical)
-    return out | fugacity(sp, o, q.T, q.p, q.Y, q.R_s, **mechanical)
-
-
-def energy_slopes(sp, o, a_mix, a_T, T, inv_D, p_T, v_p, cv):
+def energy_slopes(sp, o, q):
     """de = cv dT + (T p_T - p) dv, and dv = v_p (dp - p_T dT)."""
-    e_v = (a_mix - T * a_T) * inv_D
-    return dict(e_p=e_v * v_p, e_T=cv - e_v * v_p * p_T)
+    e_v = (q.a_mix - q.T * q.a_T) * q.inv_D
+    return dict(e_p=e_v * q.v_p, e_T=q.cv - e_v * q.v_p * q.p_T)
 
 
 def entropy_slopes(sp, o, T, p_T, v_p, cp):
@@ -169,27 +167,32 @@ def _columns(rows):
     return Tracked(np.stack([r.val for r in rows]), np.stack([np.broadcast_to(r.err, r.shape) for r in rows]))
 
 
-def gamma(rho, u, v, w, h, rho_p_prime, rho_T, h_p, h_T, rho_Y, h_Y, Y):
+def gamma(q):
     """Gamma as (nq, nq, n), Tracked: derivatives of the products that U consists of."""
+    rho, velocity, Y = q.rho, (q.u, q.v, q.w), q.Y
     ns = len(Y)
     zero = Tracked(np.zeros(rho.shape), exact=True)
-    d_rho = [rho_p_prime, zero, zero, zero, rho_T, *(rho_Y[k] - rho_Y[ns - 1] for k in range(ns - 1))]
-    d_h = [h_p, zero, zero, zero, h_T, *(h_Y[k] - h_Y[ns - 1] for k in range(ns - 1))]
-    H = h + (u * u + v * v + w * w) / 2
-    rows = [d_rho]
-    for at, q in ((1, u), (2, v), (3, w)):
-        rows.append([q * d + (rho if j == at else zero) for j, d in enumerate(d_rho)])
     one = Tracked(np.ones(rho.shape), exact=True)
+    d_rho = [q.rho_p_prime, zero, zero, zero, q.rho_T, *(q.rho_Y[k] - q.rho_Y[ns - 1] for k in range(ns - 1))]
+    d_h = [q.h_p, zero, zero, zero, q.h_T, *(q.h_Y[k] - q.h_Y[ns - 1] for k in range(ns - 1))]
+    rows = [d_rho]
 
-    rows.append(
-        [
-            H * d + rho * e + (rho * (u, v, w)[j - 1] if j in (1, 2, 3) else zero) - (one if j == 0 else zero)
-            for j, (d, e) in enumerate(zip(d_rho, d_h))
-        ]
-    )
+    # Momentum
+    for at, component in enumerate(velocity, start=1):
+        rows.append([component * d + (rho if j == at else zero) for j, d in enumerate(d_rho)])
 
+    # Total energy rho H - p
+    H = q.h + (q.u * q.u + q.v * q.v + q.w * q.w) / 2
+    energy = []
+    for j, (d, e) in enumerate(zip(d_rho, d_h)):
+        kinetic = rho * velocity[j - 1] if j in (1, 2, 3) else zero
+        energy.append(H * d + rho * e + kinetic - (one if j == 0 else zero))
+    rows.append(energy)
+
+    # Partial densities but the last
     for s in range(ns - 1):
         rows.append([Y[s] * d + (rho if j == 5 + s else zero) for j, d in enumerate(d_rho)])
+
     return _columns([_columns([lift(x, rho.shape) for x in row]) for row in rows])
 
 
@@ -235,26 +238,22 @@ def _bounds(G):
     return I, np.einsum("ijn,jkn->ikn", a, np.maximum(G.err, b)), a
 
 
-def gamma_inverse(sp, o, **state):
-    I, left, a = _bounds(gamma(**state))
+def gamma_inverse(sp, o, q):
+    I, left, a = _bounds(gamma(q))
     return dict(gamma_inverse=flat(Tracked(I, np.einsum("ijn,jkn->ikn", left, a))))
 
 
-def gamma_product(sp, o, dQ, **state):
-    G = gamma(**state)
+def gamma_product(sp, o, q):
+    G, dQ = gamma(q), q.dQ
     x = np.abs(dQ.val).astype(float)
     size = np.abs(G.val).astype(float)
     return dict(dU=Tracked(np.einsum("ijn,jn->in", G.val, dQ.val), np.einsum("ijn,jn->in", G.err + 3 * size, x)))
 
 
-def gamma_inverse_product(sp, o, dU, **state):
-    I, left, a = _bounds(gamma(**state))
-    return dict(
-        dQ=Tracked(
-            np.einsum("ijn,jn->in", I, dU.val),
-            np.einsum("ijn,jn->in", left, np.einsum("ijn,jn->in", a, np.abs(dU.val).astype(float))),
-        )
-    )
+def gamma_inverse_product(sp, o, q):
+    I, left, a = _bounds(gamma(q))
+    size = np.einsum("ijn,jn->in", a, np.abs(q.dU.val).astype(float))
+    return dict(dQ=Tracked(np.einsum("ijn,jn->in", I, q.dU.val), np.einsum("ijn,jn->in", left, size)))
 
 
 def precondition(sp, o, V_p, rho, rho_T, h_p, h_T):
@@ -275,19 +274,9 @@ def plain(sp):
 def state_at(T, p, Y, R_s, sp, o):
     """Thermal quantities of a kg at T, p and whether the root is decided."""
     n = Y / sp.W[:, None]
-    if o["equation"] == "mapped":
-        q, undecided = mapped.state(T, p, n, R_s, sp, o, _ideal_of_a_kg(T, p, n, R_s, sp))
-        q.undecided = undecided
-        return q
-    eos = cubic.of_mixture(n, sp, o)
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
-    RT = R_s * T
-    u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
-    c = cubic.shift(n, sp, o) if o["translation"] != "none" else None
-    q = cubic.thermal(T, p, R_s, _ideal_of_a_kg(T, p, n, R_s, sp), a, a_T, a_TT, b, c, u, eos)
-    q.undecided = undecided
-
-    return q
+    at = cubic.State(T, p, R_s, _ideal_of_a_kg(T, p, n, R_s, sp))
+    of_equation = mapped if o["equation"] == "mapped" else cubic
+    return of_equation.state(at, n, sp, o)
 
 
 def _ideal_of_a_kg(T, p, n, R_s, sp):
@@ -304,15 +293,13 @@ def energy_at(T, rho, Y, R_s, sp, o):
     if o["equation"] == "mapped":
         return mapped.energy_at(T, rho, Y, R_s, sp, o)
     n = Y / sp.W[:, None]
-    eos = cubic.of_mixture(n, sp, o)
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
-    v = 1 / rho
-    if o["translation"] != "none":
-        v = v + cubic.shift(n, sp, o)
-    L = cubic.departure_log(v, b, eos)
+    m = cubic.sums(T, n, sp, o)
+    v = 1 / rho if m.shift is None else 1 / rho + m.shift
+    L = cubic.departure_log(v, m.b, m.eos)
     cp, h, _ = ideal_gas.nasa(T, sp)
 
-    return T * (n * R * h).sum(0) - R_s * T + (T * a_T - a) * L, (n * R * cp).sum(0) - R_s + T * a_TT * L
+    e = T * (n * R * h).sum(0) - R_s * T + (T * m.a_T - m.a) * L
+    return e, (n * R * cp).sum(0) - R_s + T * m.a_TT * L
 
 
 def temperature(function, target, sp):
@@ -415,41 +402,36 @@ def ideal_partial(sp, o, T, p):
     return dict(v_Y=R * T / p / W, h_Y=R * T * h / W, e_Y=R * T * h / W - R * T / W)
 
 
-def pressure(sp, o, rho, T, R_s, a_mix, b_mix, shift_mix, delta_mix=None):
-    free = 1 / rho + shift_mix - b_mix
-    D, _ = cubic.attraction(free + b_mix, b_mix, cubic.shape(o["equation"], delta_mix))
-    p = R_s * T / free - a_mix / D
-    return dict(p=p, Z=p / rho / (R_s * T), vol=1 / rho, v_free=free)
+def pressure(sp, o, q):
+    free = 1 / q.rho + q.shift_mix - q.b_mix
+    D, _ = cubic.attraction(free + q.b_mix, q.b_mix, cubic.shape_at(q, o))
+    p = q.R_s * q.T / free - q.a_mix / D
+    return dict(p=p, Z=p / q.rho / (q.R_s * q.T), vol=1 / q.rho, v_free=free)
 
 
-def residual_entropy(sp, o, rho, R_s, a_T, b_mix, shift_mix, delta_mix=None):
-    volume = 1 / rho + shift_mix
-    L = cubic.departure_log(volume, b_mix, cubic.shape(o["equation"], delta_mix))
-    return dict(residual_entropy=-np.log((volume - b_mix) * rho) - a_T * L / R_s)
+def residual_entropy(sp, o, q):
+    volume = 1 / q.rho + q.shift_mix
+    L = cubic.departure_log(volume, q.b_mix, cubic.shape_at(q, o))
+    return dict(residual_entropy=-np.log((volume - q.b_mix) * q.rho) - q.a_T * L / q.R_s)
 
 
 DERIVED = {
     "compressibilities": lambda sp, o, rho, rho_p, rho_T: dict(kappa_T=rho_p / rho, alpha_p=-rho_T / rho),
     "joule_thomson": lambda sp, o, h_p, cp: dict(mu_JT=-h_p / cp),
     "gibbs_energy": lambda sp, o, T, h, s: dict(g=h - T * s),
-    "mapped_partial_properties": mapped.partial_properties,
-    "mapped_fugacity": mapped.fugacity,
-    "mapped_energy_slopes": mapped.mapped_energy_slopes,
-    "mapped_pressure": mapped.pressure,
-    "mapped_residual_entropy_of_density": mapped.residual_entropy,
     "mapped_temperature_from_h_p": t_from_h_p,
     "mapped_temperature_from_h_p_start": t_from_h_p,
     "mapped_temperature_from_s_p": t_from_s_p,
     "mapped_temperature_from_s_p_start": t_from_s_p,
     "mapped_temperature_from_e_rho": t_from_e_rho,
     "mapped_temperature_from_e_rho_start": t_from_e_rho,
-    "cubic_partial_properties": partial_properties,
-    "cubic_fugacity": fugacity,
+    "cubic_partial_properties": at_once(partial_properties),
+    "cubic_fugacity": at_once(fugacity),
     "chemical_potentials": chemical_potentials,
     "density_in_composition": lambda sp, o, rho, v_Y: dict(rho_Y=-rho * rho * v_Y),
     "energy_in_partial_density": lambda sp, o, rho, cp, rho_T, v_Y, h_Y: dict(eps_k=h_Y + cp * rho * rho / rho_T * v_Y),
     "partial_entropies": lambda sp, o, T, h_Y, g_Y: dict(s_Y=(h_Y - g_Y) / T),
-    "energy_slopes": energy_slopes,
+    "energy_slopes": at_once(energy_slopes),
     "entropy_slopes": entropy_slopes,
     "ideal_energy_slopes": lambda sp, o, h_p, cv: dict(e_p=h_p, e_T=cv),
     "temperature_from_h_p": t_from_h_p,
@@ -458,8 +440,8 @@ DERIVED = {
     "temperature_from_s_p_start": t_from_s_p,
     "temperature_from_e_rho": t_from_e_rho,
     "temperature_from_e_rho_start": t_from_e_rho,
-    "cubic_pressure": pressure,
-    "cubic_residual_entropy_of_density": residual_entropy,
+    "cubic_pressure": at_once(pressure),
+    "cubic_residual_entropy_of_density": at_once(residual_entropy),
     "ideal_pressure": lambda sp, o, rho, T, R_s: dict(p=rho * R_s * T),
     "ideal_temperature_from_h": ideal_t_from_h,
     "ideal_temperature_from_e": ideal_t_from_e,
@@ -469,8 +451,9 @@ DERIVED = {
     "no_preconditioning": lambda sp, o, rho_p: dict(rho_p_prime=rho_p),
     "preconditioning": precondition,
     "sound_speed_from_density_and_enthalpy": sound_speed,
-    "gamma_matrix": lambda sp, o, **state: dict(gamma_jacobian=flat(gamma(**state))),
-    "gamma_inverse_matrix": gamma_inverse,
-    "gamma_product": gamma_product,
-    "gamma_inverse_product": gamma_inverse_product,
+    "gamma_matrix": at_once(lambda sp, o, q: dict(gamma_jacobian=flat(gamma(q)))),
+    "gamma_inverse_matrix": at_once(gamma_inverse),
+    "gamma_product": at_once(gamma_product),
+    "gamma_inverse_product": at_once(gamma_inverse_product),
+    **mapped_kernels.DERIVED,
 }

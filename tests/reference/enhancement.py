@@ -10,6 +10,7 @@ Delta chi = p_c rho/rho_c^2 (drho/dp(T, rho) - T_R/T drho/dp(T_R, rho)), T_R = 3
 import numpy as np
 
 from . import chung, mapped
+from .reads import at_once
 from .residual import AVOGADRO, BOLTZMANN
 from .tracked import LD, Tracked, value
 
@@ -36,27 +37,30 @@ def means(X, sp):
     return (X * length[:, None]).sum(0), (X * (pc * volumes)[:, None]).sum(0)
 
 
-def susceptibility(T, rho, W, a, a_T, p_v, attractive, repulsive, Tc, length, pv):
+def susceptibility(q):
     """Delta chi. At T_R the parts of p_v have the factors T_R/T and a(T_R)/a = exp((T_R - T) a'/a)."""
-    there = Tc * LD("1.5")
-    volume = length**3 * AVOGADRO
-    pc, rho_c = pv / volume, W / volume
-    p_v_there = repulsive * (there / T) + attractive * np.exp((there - T) * a_T / a)
+    T, rho = q.T, q.rho
+    there = q.Tc_mean * LD("1.5")
+    volume = q.l_mean**3 * AVOGADRO
+    pc, rho_c = q.pv_mean / volume, q.W / volume
+    attractive = q.p_v_attractive * np.exp((there - T) * q.a_T / q.a_mix)
+    p_v_there = q.p_v_repulsive * (there / T) + attractive
 
-    slope, slope_there = -rho * rho / p_v, -rho * rho / p_v_there
+    slope, slope_there = -rho * rho / q.p_v, -rho * rho / p_v_there
     chi = pc * rho / (rho_c * rho_c) * (slope - there / T * slope_there)
     return np.where(value(p_v_there) < 0, np.maximum(chi, 0 * chi + LEAST), 0 * chi + LEAST)
 
 
-def enhancement(T, rho, W, cp, cv, mu, chi, length):
+def enhancement(q):
     """What is added to the conductivity."""
-    xi = LD("0.266") * length * np.sqrt(chi / GAMMA_0)
-    y = xi / (LD("0.863") * length - LD("0.024e-9"))
-    rho_c = W / (length**3 * AVOGADRO)
+    cp, cv = q.cp, q.cv
+    xi = LD("0.266") * q.l_mean * np.sqrt(q.susceptibility / GAMMA_0)
+    y = xi / (LD("0.863") * q.l_mean - LD("0.024e-9"))
+    rho_c = q.W / (q.l_mean**3 * AVOGADRO)
 
     omega = (cp - cv) / cp * np.arctan(y) + cv / cp * y
-    omega_0 = -np.expm1(-1 / (1 / y + (y * rho_c / rho) * (y * rho_c / rho) / 3))
-    return rho * cp * R_D * BOLTZMANN * T / (PI * 6 * mu * xi) * ((2 / PI) * (omega - omega_0))
+    omega_0 = -np.expm1(-1 / (1 / y + (y * rho_c / q.rho) * (y * rho_c / q.rho) / 3))
+    return q.rho * cp * R_D * BOLTZMANN * q.T / (PI * 6 * q.mu * xi) * ((2 / PI) * (omega - omega_0))
 
 
 def _means(sp, o, Y, W):
@@ -64,17 +68,8 @@ def _means(sp, o, Y, W):
     return dict(l_mean=length, pv_mean=pv)
 
 
-def _susceptibility(sp, o, T, rho, W, a_mix, a_T, p_v, p_v_attractive, p_v_repulsive, Tc_mean, l_mean, pv_mean):
-    chi = susceptibility(T, rho, W, a_mix, a_T, p_v, p_v_attractive, p_v_repulsive, Tc_mean, l_mean, pv_mean)
-    return dict(susceptibility=chi)
-
-
-def _enhanced(sp, o, T, rho, W, cp, cv, mu, lam_background, susceptibility, l_mean):
-    return dict(lam=lam_background + enhancement(T, rho, W, cp, cv, mu, susceptibility, l_mean))
-
-
 KERNELS = {
     "enhancement_means": _means,
-    "critical_susceptibility": _susceptibility,
-    "critical_enhancement": _enhanced,
+    "critical_susceptibility": at_once(lambda sp, o, q: dict(susceptibility=susceptibility(q))),
+    "critical_enhancement": at_once(lambda sp, o, q: dict(lam=q.lam_background + enhancement(q))),
 }

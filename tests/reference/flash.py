@@ -346,73 +346,104 @@ def rachford_rice(z, K):
     return beta
 
 
-def split(fluid, z, w, x=None):
-    """Two phases of z that begin from w beside the rest of z, or beside x: beta, x, y, g; g is infinite where there are
-    none."""
-    ns, n = z.shape
+class _Pair:
+    """Two phases of a feed (ns, n). here: ln of the amounts of the vapour over those of the liquid, (ns, n)."""
+
+    def __init__(self, fluid, feed, here):
+        self.fluid, self.feed = fluid, feed
+        self.v = feed / (1 + np.exp(-here))
+        self.l = feed / (1 + np.exp(here))
+        self.beta, self.rest = self.v.sum(0), self.l.sum(0)
+        self.y, self.x = np.maximum(self.v / self.beta, TINY), np.maximum(self.l / self.rest, TINY)
+        (self.phi_y, self.root_y), (self.phi_x, self.root_x) = fluid.phase(self.y), fluid.phase(self.x)
+
+        # The gradient of the Gibbs energy, and the energy
+        self.r = np.log(self.y) + self.phi_y - np.log(self.x) - self.phi_x
+        of_y = self.v * (np.log(self.y) + self.phi_y)
+        of_x = self.l * (np.log(self.x) + self.phi_x)
+        self.g = of_y.sum(0) + of_x.sum(0)
+
+        self.S = np.sqrt(self.v * self.l / feed)
+        self.size = (self.S * np.abs(self.r)).max(0) / np.sqrt(np.minimum(self.beta, self.rest))
+
+    @property
+    def is_one(self):
+        """Where the phases are the same, one of them is gone, or the energy is NaN."""
+        gone = np.minimum(self.beta, self.rest) < 1e-14
+        return ~np.isfinite(self.g) | gone | (np.abs(self.y - self.x).sum(0) < 1e-7)
+
+    def substituted(self):
+        """The next `here` by the equation of Rachford & Rice."""
+        ln_K = self.phi_x - self.phi_y
+        beta = rachford_rice(self.feed, np.exp(np.clip(ln_K, -300, 300)))
+        beta = np.clip(beta, 0.1 * self.beta, 1 - 0.1 * self.rest)
+        return ln_K + np.log(beta / (1 - beta))
+
+    def downhill(self, at):
+        """The change of `here` at the points `at` by Newton's method on the Gibbs energy."""
+        fluid, S = self.fluid.take(at), self.S[:, at]
+        beta, rest, root = self.beta[at], self.rest[at], S.T
+        H = fluid.curvature(self.y[:, at], self.root_y[at]) / beta[:, None, None]
+        H = H + fluid.curvature(self.x[:, at], self.root_x[at]) / rest[:, None, None]
+        H = H - (1 / beta + 1 / rest)[:, None, None]
+        return -_newton(np.eye(len(S)) + root[:, :, None] * H * root[:, None, :], S, H, self.r[:, at])
+
+
+def _first_vapour(z, w, x):
+    """Amounts of the phase that begins as w beside the rest of z, or beside x."""
     w = _fractions(w)
     if x is None:
         part = 0.5 * np.where(w > 1e-12, z / w, np.inf).min(0)
         part = np.clip(part, 1e-12, 0.5)
-        v = np.minimum(part * w, z * (1 - 1e-9))
-    else:
-        K = w / np.maximum(x, TINY)
-        beta = np.clip(rachford_rice(z, K), 1e-3, 1 - 1e-3)
-        v = z * beta * K / (1 - beta + beta * K)
+        return np.minimum(part * w, z * (1 - 1e-9))
+
+    K = w / np.maximum(x, TINY)
+    beta = np.clip(rachford_rice(z, K), 1e-3, 1 - 1e-3)
+    return z * beta * K / (1 - beta + beta * K)
+
+
+def split(fluid, z, w, x=None):
+    """Two phases of z that begin from w beside the rest of z, or beside x: beta, x, y, g; g is infinite where there are
+    none."""
+    n = z.shape[1]
+    v = _first_vapour(z, w, x)
     ln_kappa = np.log(np.maximum(v, TINY)) - np.log(np.maximum(z - v, TINY))
+    out = SimpleNamespace(v=v.copy(), g=np.full(n, np.inf), size=np.full(n, np.inf))
 
-    best = np.full(n, np.inf)
-    out = SimpleNamespace(v=v.copy(), g=best, size=np.full(n, np.inf))
-    open_, trust = np.arange(n), np.ones(n)
-    substitutes = np.ones(n, bool)
-    kept = ln_kappa.copy()
+    best, kept = out.g, ln_kappa.copy()
+    open_, trust, substitutes = np.arange(n), np.ones(n), np.ones(n, bool)
+
     for step in range(SPLIT_STEPS):
-        some, feed, here = fluid.take(open_), z[:, open_], np.clip(ln_kappa[:, open_], -300, 300)
-        v = feed / (1 + np.exp(-here))
-        l = feed / (1 + np.exp(here))
-        beta, rest = v.sum(0), l.sum(0)
-        y, x = np.maximum(v / beta, TINY), np.maximum(l / rest, TINY)
-        (phi_y, w_y), (phi_x, w_x) = some.phase(y), some.phase(x)
-        r = np.log(y) + phi_y - np.log(x) - phi_x
-        g = (v * (np.log(y) + phi_y)).sum(0) + (l * (np.log(x) + phi_x)).sum(0)
-        S = np.sqrt(v * l / feed)
-        size = (S * np.abs(r)).max(0) / np.sqrt(np.minimum(beta, rest))
-        same = ~np.isfinite(g) | (np.minimum(beta, rest) < 1e-14) | (np.abs(y - x).sum(0) < 1e-7)
-        better = ~same & (g <= best[open_] + 1e-14)
-        best[open_[better]] = g[better]
-        out.v[:, open_[better]], out.size[open_[better]] = v[:, better], size[better]
-        kept[:, open_[better]] = here[:, better]
-        ended = (better & (size < EQUAL)) | (trust[open_] < 1e-4)
+        here = np.clip(ln_kappa[:, open_], -300, 300)
+        pair = _Pair(fluid.take(open_), z[:, open_], here)
 
-        # Substitution by the equation of Rachford & Rice while that lowers the energy
-        ln_K = phi_x - phi_y
-        beta_K = rachford_rice(feed, np.exp(np.clip(ln_K, -300, 300)))
-        beta_K = np.clip(beta_K, 0.1 * beta, 1 - 0.1 * rest)
+        # The lowest energy so far
+        better = ~pair.is_one & (pair.g <= best[open_] + 1e-14)
+        lower = open_[better]
+        best[lower], out.size[lower] = pair.g[better], pair.size[better]
+        out.v[:, lower], kept[:, lower] = pair.v[:, better], here[:, better]
+        ended = (better & (pair.size < EQUAL)) | (trust[open_] < 1e-4)
+
+        # Substitution while that lowers the energy, then Newton's method; back where the energy has grown
         plain = better & substitutes[open_] & (step < PLAIN)
         substitutes[open_] = plain
-
-        # Newton's method, back where the energy has grown
         trust[open_] = np.where(plain, 1, np.where(better, np.minimum(1, 2 * trust[open_]), trust[open_] / 4))
-        new = np.where(better, ln_K + np.log(beta_K / (1 - beta_K)), kept[:, open_] + 0.25 * (here - kept[:, open_]))
+        new = np.where(better, pair.substituted(), kept[:, open_] + 0.25 * (here - kept[:, open_]))
+
         turn = np.flatnonzero(better & ~plain)
         if turn.size:
-            there = some.take(turn)
-            H = there.curvature(y[:, turn], w_y[turn]) / beta[turn, None, None]
-            H = H + there.curvature(x[:, turn], w_x[turn]) / rest[turn, None, None]
-            H = H - (1 / beta[turn] + 1 / rest[turn])[:, None, None]
-            root = S.T[turn]
-            change = -_newton(np.eye(ns) + root[:, :, None] * H * root[:, None, :], S[:, turn], H, r[:, turn])
+            change = pair.downhill(turn)
             longest = np.maximum(np.abs(change).max(0), 1e-300)
             new[:, turn] = here[:, turn] + change * np.minimum(1, 3 * trust[open_[turn]] / longest)
+
         ln_kappa[:, open_] = new
         open_ = open_[~ended]
         if not open_.size:
             break
 
-    v = out.v
-    l = z - v
-    out.beta = v.sum(0)
-    out.y, out.x = np.maximum(v / out.beta, TINY), np.maximum(l / l.sum(0), TINY)
+    liquid = z - out.v
+    out.beta = out.v.sum(0)
+    out.y, out.x = np.maximum(out.v / out.beta, TINY), np.maximum(liquid / liquid.sum(0), TINY)
     out.g = np.where((out.size < 1e-3) & (np.abs(out.x - out.y).sum(0) > APART), best, np.inf)
     return out
 

@@ -8,8 +8,10 @@ are complex steps on A(T, V, n) and E(T, V, n). Closed forms serve as bounds of 
 
 import csv
 import functools
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -153,8 +155,22 @@ def _over(x, integrand):
     return x * (WEIGHTS[:, None] * integrand(y)).sum(0)
 
 
-def quadratures(c, b, x, delta):
-    """L, I and dL/d delta at constant w, b, c, plain numbers."""
+@dataclass(frozen=True)
+class Map:
+    """The volume map of a mixture, with the numbers of the cubic that its integrals need."""
+
+    c: list  # c_0 .. c_3
+    b: Any  # covolume
+    delta: Any  # delta_1
+
+    @property
+    def eos(self):
+        return cubic.shape("mapped", self.delta)
+
+
+def quadratures(m, x):
+    """L, I and dL/d delta of a Map at constant w, b, c, plain numbers."""
+    c, b, delta = m.c, m.b, m.delta
     total, product = shape_of(delta)
 
     def Delta(y):
@@ -198,11 +214,12 @@ def _slope_of_first(x, Delta, total, product, J0):
     return Tracked(val, size.astype(float)) if isinstance(x, Tracked) else val
 
 
-def integrals(c, b, free, w, delta):
-    """L, I and dL/d delta: values by quadrature, bounds by the closed forms."""
+def integrals(m, free):
+    """L, I and dL/d delta of a Map at w = free + b: values by quadrature, bounds by the closed forms."""
+    c, b, delta = m.c, m.b, m.delta
+    w = free + b
     x = b / w
-    plain = [value(part) for part in c]
-    L, I, L_d = quadratures(plain, value(b), value(x), value(delta))
+    L, I, L_d = quadratures(Map([value(part) for part in c], value(b), value(delta)), value(x))
     if not isinstance(b, Tracked):
         return L, I, L_d
 
@@ -214,40 +231,76 @@ def integrals(c, b, free, w, delta):
     return Tracked(L, of_L.err), Tracked(I, of_I.err), Tracked(L_d, slope * of_d.err + 3 * np.abs(L_d).astype(float))
 
 
-def compressibility(A, B, root, eos, c, b, delta):
+def compressibility(A, B, root, m):
     """u = p (w - b)/(R T) by option root, and where it cannot be decided in float64. As cubic.compressibility, with the
-    residual Gibbs energy of the map: ln phi of each root."""
-    u, undecided = cubic.compressibility(A, B, "liquid" if root == "liquid" else "vapour", eos)
+    residual Gibbs energy of the Map m: ln phi of each root."""
+    u, undecided = cubic.compressibility(A, B, "liquid" if root == "liquid" else "vapour", m.eos)
     if root != "gibbs":
         return u, undecided
 
-    small, folded = cubic.compressibility(A, B, "liquid", eos)
-    gap = gibbs(A, B, u, c, b, delta) - gibbs(A, B, small, c, b, delta)
+    small, folded = cubic.compressibility(A, B, "liquid", m.eos)
+    gap = gibbs(A, B, u, m) - gibbs(A, B, small, m)
     two = value(small) < value(u)
     undecided = undecided | folded | (two & (np.abs(gap) < 1e-9))
     return np.where(two & (gap > 0), small, u), undecided
 
 
-def gibbs(A, B, u, c, b, delta):
+def gibbs(A, B, u, m):
     """ln phi of a root but for tau and c_0, the same of all: -ln u + I - a L/(R T) + Z - 1, plain."""
-    A, B, u, b, delta = (value(part) for part in (A, B, u, b, delta))
-    c = [value(part) / b for part in c]  # in units of b: w = (u + B)/B
+    A, B, u, b, delta = (value(part) for part in (A, B, u, m.b, m.delta))
+    c = [value(part) / b for part in m.c]  # in units of b: w = (u + B)/B
     x = B / (u + B)
-    L, I, _ = quadratures(c, LD(1), x, delta)
+    L, I, _ = quadratures(Map(c, LD(1), delta), x)
     return -np.log(u) + I - A / B * L + u + B - 1 - B * (polynomial(c, x) - c[0])
 
 
-def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta):
+@dataclass(frozen=True, kw_only=True)
+class Sums(cubic.Sums):
+    """The numbers of the equation for an amount of mixture."""
+
+    c: list  # c_0 .. c_3
+    tau: tuple  # with its two derivatives in T
+    delta: Any  # delta_1
+
+    @property
+    def map(self):
+        return Map(self.c, self.b, self.delta)
+
+
+def sums(T, n, sp, o):
+    """The Sums of the amounts n at T."""
+    delta = cubic.delta_mixture(n, sp, "mapped")
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], "mapped")
+    c, tau = map_of(T, n, sp)
+    return Sums(a=a, a_T=a_T, a_TT=a_TT, b=b, eos=cubic.shape("mapped", delta), c=c, tau=tau, delta=delta)
+
+
+def state(at, n, sp, o):
+    """As cubic.state."""
+    m = sums(at.T, n, sp, o)
+    RT = at.R_s * at.T
+    u, undecided = compressibility(m.a * at.p / (RT * RT), m.b * at.p / RT, o["root"], m.map)
+
+    q = thermal(at, m, u)
+    q.delta_mix = m.delta
+    q.undecided = undecided
+    return q
+
+
+def thermal(at, m, u):
     """The thermal quantities, as cubic.thermal, of the root u = p (w - b)/(R T)."""
-    cp0, h0, s0 = ideal
+    T, p, Rs = at.T, at.p, at.R_s
+    cp0, h0, s0 = at.ideal
+    a, a_T, a_TT, b, c, tau = m.a, m.a_T, m.a_TT, m.b, m.c, m.tau
+
     RT = Rs * T
     free = u * RT / p
     w = free + b
     x = b / w
-    D, D_w = cubic.attraction(w, b, eos)
+    D, D_w = cubic.attraction(w, b, m.eos)
     shift, shift_w, shift_T, shift_TT = polynomial(c, x) - tau[0], -moment(c, x) / w, -tau[1], -tau[2]
     slope = 1 - shift_w
-    L, I, _ = integrals(c, b, free, w, delta)
+    L, I, _ = integrals(m.map, free)
 
     # Mechanical: p_v, p_T at constant v
     Z, vol = u + b * p / RT - shift * p / RT, w - shift
@@ -263,31 +316,18 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta):
 
     # v + T p_T/p_v, where the ideal parts cancel by hand
     h_p = (w * attractive - T * a_T / D + (b + shift_w * free) * repulsive) / p_v + T * shift_T - shift
-    flag, _ = cubic.phase_flag(T, p, Rs, a, b, free, p_v, eos)
 
-    q = SimpleNamespace(a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, v_free=free, cubic_L=L, u=u, Z=Z, vol=vol)
+    q = SimpleNamespace(T=T, p=p, R_s=Rs, a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, v_free=free)
+    q.cubic_L, q.u, q.Z, q.vol = L, u, Z, vol
     q.shift_mix, q.shift_w, q.shift_T, q.shift_TT = shift, shift_w, shift_T, shift_TT
     q.map_0, q.map_1, q.map_2, q.map_3, q.map_I = c[0] - tau[0], c[1], c[2], c[3], I
     q.p_v_attractive, q.p_v_repulsive = attractive, repulsive
     q.p_T, q.p_v, q.cv, q.cp, q.h, q.e, q.h_p = p_T, p_v, cv, cp, h, h - p * vol, h_p
     q.s = s0 + Rs * (np.log(u) - I) + a_T * L + p * shift_T
     q.residual_entropy = np.log(vol / free) - a_T * L / Rs + I - p * shift_T / Rs
-    q.phase_flag = Tracked(flag, exact=True)
+    q.phase_flag = Tracked(cubic.phase_flag(q, m.eos)[0], exact=True)
     cubic.add_definitions(q, D, D_w)
     return q
-
-
-def state(T, p, n, Rs, sp, o, ideal):
-    """(thermal quantities, undecided) of the amounts n."""
-    delta = cubic.delta_mixture(n, sp, "mapped")
-    eos = cubic.shape("mapped", delta)
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], "mapped")
-    c, tau = map_of(T, n, sp)
-    RT = Rs * T
-    u, undecided = compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos, c, b, delta)
-    q = thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta)
-    q.delta_mix = delta
-    return q, undecided
 
 
 def pseudo_critical(X, sp):
@@ -298,7 +338,7 @@ def pseudo_critical(X, sp):
     return T, p, w - polynomial(c, b / w) + tau[0]
 
 
-# ---- explicit in T and V: for derivatives by complex steps, and states of a density
+# ---- explicit in T and V: for derivatives by complex steps
 
 
 def free_volume(c, tau, b, v):
@@ -329,7 +369,7 @@ def explicit(T, V, n, sp):
 
     free = free_volume(c, tau[0], b, V)
     w = free + b
-    L, I, _ = quadratures(c, b, b / w, delta)
+    L, I, _ = quadratures(Map(c, b, delta), b / w)
     p = N * R * T / free - a / (w * w + total * b * w + product * b * b)
     A = -N * R * T * np.log(free / V) + N * R * T * I - a * L
     E = (T * a_T - a) * L - T * p * tau[1]
@@ -356,249 +396,10 @@ def by_amounts(T, V, n, sp):
     return out
 
 
-# ---- each kernel alone
+# ---- states of a density
 
 
-def _delta_shape(delta_mix):
-    return cubic.shape("mapped", delta_mix)
-
-
-def _map(map_1, map_2, map_3, map_0=0):
-    return [LD(0) if isinstance(map_0, int) else map_0, map_1, map_2, map_3]
-
-
-def mapped_mixture(sp, o, T, Y):
-    n = Y / sp.W[:, None]
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], "mapped")
-    c, tau = map_of(T, n, sp)
-    return dict(
-        a_mix=a,
-        a_T=a_T,
-        a_TT=a_TT,
-        b_mix=b,
-        map_0=c[0] - tau[0],
-        map_1=c[1],
-        map_2=c[2],
-        map_3=c[3],
-        shift_T=-tau[1],
-        shift_TT=-tau[2],
-    )
-
-
-def mapped_critical_state(sp, o, Y, R_s, delta_mix):
-    T, p, v = pseudo_critical(Y / sp.W[:, None] * (R / R_s), sp)
-    return dict(Tc_mix=T, pc_mix=p, vc_mix=v)
-
-
-def mapped_root(sp, o, T, p, R_s, a_mix, b_mix, map_0, map_1, map_2, map_3, delta_mix):
-    RT = R_s * T
-    A, B, c = a_mix * p / (RT * RT), b_mix * p / RT, _map(map_1, map_2, map_3, map_0)
-    u, undecided = compressibility(A, B, o["root"], _delta_shape(delta_mix), c, b_mix, delta_mix)
-    free = u * RT / p
-    w = free + b_mix
-    shift, shift_w = polynomial(c, b_mix / w), -moment(c, b_mix / w) / w
-    return dict(
-        Z=u + B - shift * p / RT, vol=w - shift, v_free=free, shift_mix=shift, shift_w=shift_w, undecided=undecided
-    )
-
-
-def mapped_pressure_slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, shift_w, shift_T, delta_mix):
-    _, D_w = cubic.attraction(v_free + b_mix, b_mix, _delta_shape(delta_mix))
-    slope = 1 - shift_w
-    attractive, repulsive = a_mix * D_w * inv_D * inv_D / slope, -R_s * T * inv_free * inv_free / slope
-    p_v = attractive + repulsive
-    return dict(
-        p_v_attractive=attractive,
-        p_v_repulsive=repulsive,
-        p_v=p_v,
-        p_T=R_s * inv_free - a_T * inv_D + p_v * shift_T,
-        v_p=1 / p_v,
-    )
-
-
-def mapped_departure(sp, o, b_mix, v_free, inv_centred, map_1, map_2, map_3, delta_mix):
-    L, I, _ = integrals(_map(map_1, map_2, map_3), b_mix, v_free, v_free + b_mix, delta_mix)
-    return dict(cubic_L=L, map_I=I)
-
-
-def mapped_enthalpy_slopes(
-    sp, o, T, a_T, b_mix, v_free, inv_D, p_v_attractive, p_v_repulsive, v_p, cp, shift_mix, shift_w, shift_T
-):
-    # v p_v + T p_T over p_v, without the ideal parts
-    work = (v_free + b_mix) * p_v_attractive - T * a_T * inv_D + (b_mix + shift_w * v_free) * p_v_repulsive
-    return dict(h_p=work * v_p + T * shift_T - shift_mix, h_T=cp)
-
-
-def mapped_energy_slopes(sp, o, a_mix, a_T, T, inv_D, p_T, v_p, cv, shift_T):
-    e_p = (a_mix - T * a_T) * inv_D * v_p + T * shift_T
-    return dict(e_p=e_p, e_T=cv - e_p * p_T)
-
-
-def mapped_cv(sp, o, T, p, R_s, cp_ig, a_TT, cubic_L, p_v, p_T, shift_T, shift_TT):
-    residual = T * a_TT * cubic_L + T * ((2 * p_T - p_v * shift_T) * shift_T + p * shift_TT)
-    return dict(cv=cp_ig - R_s + residual)
-
-
-THERMAL = {
-    "mapped_mixture": mapped_mixture,
-    "mapped_critical_state": mapped_critical_state,
-    "mapped_root": mapped_root,
-    "mapped_pressure_slopes": mapped_pressure_slopes,
-    "mapped_departure": mapped_departure,
-    "mapped_enthalpy": lambda sp, o, T, p, R_s, h_ig, Z, a_mix, a_T, cubic_L, shift_T: dict(
-        h=h_ig + R_s * T * (Z - 1) + (T * a_T - a_mix) * cubic_L + T * p * shift_T
-    ),
-    "mapped_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L, map_I, shift_T: dict(
-        s=s_ig + R_s * (np.log(p * v_free / (R_s * T)) - map_I) + a_T * cubic_L + p * shift_T
-    ),
-    "mapped_residual_entropy": lambda sp, o, p, R_s, a_T, vol, inv_free, cubic_L, map_I, shift_T: dict(
-        residual_entropy=np.log(vol * inv_free) - a_T * cubic_L / R_s + map_I - p * shift_T / R_s
-    ),
-    "mapped_cv": mapped_cv,
-    "mapped_enthalpy_slopes": mapped_enthalpy_slopes,
-}
-
-
-def _at(T, v, n, sp):
-    """Derivatives in the amounts at T, v: A_n, p_n, E_n by complex steps, plain."""
-    loose = SimpleNamespace(**{k: value(x) if isinstance(x, Tracked) else x for k, x in vars(sp).items()})
-    return by_amounts(value(T), value(v), value(n), loose)
-
-
-def attraction(T, n, sp):
-    """S_k = sum_i n_i a_ik and its T-derivative."""
-    size, slope, _ = cubic.root_alpha(T, sp, None, "mapped")
-    A = cubic.pair_energy(sp, "mapped")
-    of_z, of_dz = A @ (n * size), A @ (n * slope)
-    return size * of_z, slope * of_z + size * of_dz
-
-
-def _sizes(T, n, sp, a_mix, a_T, b_mix, v_free, inv_free, inv_D, cubic_L, c, delta_mix, R_s):
-    """Bounds of rounding of what the derivatives in the amounts are sums of, over R T, by the closed forms."""
-    q, b = numbers(sp), cubic.ab(sp, "mapped")[1][:, None]
-    w = v_free + b_mix
-    J, I, dJ = recursion(b_mix, b_mix / w, delta_mix, v_free / w)
-    P = [part[:, None] * b for part in q.P]
-    y = LD("1.4") * (b * q.Q[:, None]) / (T / q.Tc[:, None] + LD("0.4"))
-
-    # Coefficients of b_k, c_k, delta_k in L_k and I_k
-    of_J, of_I = (sum(k * c[k] * part for k, part in parts) for parts in (zip((1, 2, 3), J[2:]), zip((1, 2, 3), I[1:])))
-    L_b = (w * inv_D - cubic_L - of_J / (b_mix * b_mix)) / b_mix
-    I_b = inv_free - of_I / (b_mix * b_mix)
-    x = b_mix / w
-    L_c = [k * J[k + 1] / (b_mix * b_mix) - x**k * inv_D if k else -inv_D for k in range(4)]
-    I_c = [k * I[k] / b_mix - x**k * inv_free if k else -inv_free for k in range(4)]
-    slope = 1 - 2 / ((1 + delta_mix) * (1 + delta_mix))
-    L_d = slope * (dJ[0] + sum(k * c[k] * part for k, part in zip((1, 2, 3), dJ[2:])) / b_mix) / b_mix
-    d_n = (q.d1[:, None] - delta_mix) / n.sum(0)
-
-    L_n = L_b * b + L_c[0] * (P[0] - y) + L_c[1] * P[1] + L_c[2] * P[2] + L_c[3] * P[3] + L_d * d_n
-    I_n = I_b * b + I_c[0] * (P[0] - y) + I_c[1] * P[1] + I_c[2] * P[2] + I_c[3] * P[3]
-    C_n = P[0] - y + x * (P[1] + x * (P[2] + x * P[3])) + moment(c, x) / b_mix * b
-    return L_n, I_n, C_n, d_n * slope
-
-
-def fugacity(
-    sp,
-    o,
-    T,
-    p,
-    Y,
-    R_s,
-    a_mix,
-    b_mix,
-    v_free,
-    inv_free,
-    inv_D,
-    cubic_L,
-    map_I,
-    map_0,
-    map_1,
-    map_2,
-    map_3,
-    delta_mix,
-):
-    """ln phi_k = A_k/(R T) - ln Z from complex steps; the bound from the closed form."""
-    n, c = Y / sp.W[:, None], _map(map_1, map_2, map_3, map_0)
-    v = v_free + b_mix - polynomial(c, b_mix / (v_free + b_mix))
-    A_n, _, _ = _at(T, v, n, sp)
-    val = A_n / value(R * T) - np.log(value(p * v / (R_s * T)))
-
-    L_n, I_n, _, _ = _sizes(T, n, sp, a_mix, None, b_mix, v_free, inv_free, inv_D, cubic_L, c, delta_mix, R_s)
-    S, _ = attraction(T, n, sp)
-    form = map_I - np.log(p * v_free / (R_s * T)) + (R_s * T * I_n - 2 * S * cubic_L - a_mix * L_n) / (R * T)
-    return dict(ln_phi=Tracked(val, form.err))
-
-
-def partial_properties(
-    sp,
-    o,
-    T,
-    p,
-    Y,
-    R_s,
-    a_mix,
-    a_T,
-    b_mix,
-    v_free,
-    inv_free,
-    inv_D,
-    p_T,
-    p_v,
-    v_p,
-    cubic_L,
-    map_0,
-    map_1,
-    map_2,
-    map_3,
-    shift_T,
-    delta_mix,
-):
-    """v_k = -p_k/p_v and h_k = E_k + T p_T v_k from complex steps; bounds from the closed forms."""
-    n, W, c = Y / sp.W[:, None], sp.W[:, None], _map(map_1, map_2, map_3, map_0)
-    v = v_free + b_mix - polynomial(c, b_mix / (v_free + b_mix))
-    _, p_n, E_n = _at(T, v, n, sp)
-    ideal = R * T * ideal_gas.nasa(T, sp)[1] - R * T
-    v_val = -p_n * value(v_p)
-    h_val = value(ideal) + E_n + value(T * p_T) * v_val
-
-    L_n, _, C_n, s_n = _sizes(T, n, sp, a_mix, a_T, b_mix, v_free, inv_free, inv_D, cubic_L, c, delta_mix, R_s)
-    b, eos = cubic.ab(sp, "mapped")[1][:, None], _delta_shape(delta_mix)
-    S, S_T = attraction(T, n, sp)
-    D_b = eos.total * v_free + (eos.total + 2 * eos.product) * b_mix
-    p_w = R * T * inv_free + R_s * T * b * inv_free * inv_free - 2 * S * inv_D
-    p_w = p_w + a_mix * (D_b * b + b_mix * v_free * s_n) * inv_D * inv_D
-    v_n = -p_w * v_p - C_n
-    q = numbers(sp)
-    y = T / q.Tc[:, None] + LD("0.4")
-    rate = LD("1.4") * b * q.Q[:, None] / (y * y * q.Tc[:, None])
-    h_n = ideal + 2 * cubic_L * (T * S_T - S) + (T * a_T - a_mix) * L_n + T * (p_T - p_v * shift_T) * v_n + T * p * rate
-
-    v_out, h_out = Tracked(v_val, v_n.err), Tracked(h_val, h_n.err)
-    return dict(v_Y=v_out / W, h_Y=h_out / W, e_Y=(h_out - p * v_out) / W)
-
-
-def derivatives_of(q, sp, o):
-    """Partial properties and ln phi at an oracle result q."""
-    names = "T p Y R_s a_mix b_mix v_free inv_free inv_D cubic_L map_0 map_1 map_2 map_3 delta_mix".split()
-    shared = {name: getattr(q, name) for name in names}
-    out = fugacity(sp, o, map_I=q.map_I, **shared)
-    return out | partial_properties(sp, o, a_T=q.a_T, p_T=q.p_T, p_v=q.p_v, v_p=q.v_p, shift_T=q.shift_T, **shared)
-
-
-def pressure(sp, o, rho, T, R_s, a_mix, b_mix, map_0, map_1, map_2, map_3, delta_mix):
-    c = _map(map_1, map_2, map_3, map_0)
-    free = _tracked_free(c, b_mix, 1 / rho)
-    w = free + b_mix
-    D, _ = cubic.attraction(w, b_mix, _delta_shape(delta_mix))
-    p = R_s * T / free - a_mix / D
-    shift = polynomial(c, b_mix / w)
-    return dict(
-        p=p, Z=p / rho / (R_s * T), vol=1 / rho, v_free=free, shift_mix=shift, shift_w=-moment(c, b_mix / w) / w
-    )
-
-
-def _tracked_free(c, b, v):
+def tracked_free(c, b, v):
     """w - b of w - C = v, and the bound that the roundings of this equation leave."""
     plain = [value(part) for part in c]
     free = free_volume(plain, LD(0), value(b), value(v))
@@ -609,31 +410,22 @@ def _tracked_free(c, b, v):
     return Tracked(free, (miss.err / slope).astype(float) + np.abs(free).astype(float))
 
 
-def residual_entropy(sp, o, rho, T, R_s, a_mix, a_T, b_mix, map_0, map_1, map_2, map_3, shift_T, delta_mix):
-    q = pressure(sp, o, rho, T, R_s, a_mix, b_mix, map_0, map_1, map_2, map_3, delta_mix)
-    free = q["v_free"]
-    L, I, _ = integrals(_map(map_1, map_2, map_3), b_mix, free, free + b_mix, delta_mix)
-    s = np.log(1 / (rho * free)) - a_T * L / R_s + I - q["p"] * shift_T / R_s
-    return dict(residual_entropy=s)
-
-
 def energy_at(T, rho, Y, R_s, sp, o):
     """e and cv of a kg at T and density."""
     n = Y / sp.W[:, None]
-    delta = cubic.delta_mixture(n, sp, "mapped")
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], "mapped")
-    c, tau = map_of(T, n, sp)
-    c = [c[0] - tau[0], *c[1:]]
-    free = _tracked_free(c, b, 1 / rho) if isinstance(T, Tracked) else free_volume(c, LD(0), b, 1 / rho)
+    m = sums(T, n, sp, o)
+    a, a_T, b, tau = m.a, m.a_T, m.b, m.tau
+    c = [m.c[0] - tau[0], *m.c[1:]]
+    free = tracked_free(c, b, 1 / rho) if isinstance(T, Tracked) else free_volume(c, LD(0), b, 1 / rho)
     w = free + b
-    D, D_w = cubic.attraction(w, b, cubic.shape("mapped", delta))
-    L, _, _ = integrals(c, b, free, w, delta)
+    D, D_w = cubic.attraction(w, b, m.eos)
+    L, _, _ = integrals(m.map, free)
     p, p_T_w = R_s * T / free - a / D, R_s / free - a_T / D
     p_v = (a * D_w / (D * D) - R_s * T / (free * free)) / (1 + moment(c, b / w) / w)
     cp, h, _ = ideal_gas.nasa(T, sp)
 
     e = T * (n * R * h).sum(0) - R_s * T + (T * a_T - a) * L - T * p * tau[1]
-    residual = T * a_TT * L + T * (-2 * p_T_w * tau[1] + p_v * tau[1] * tau[1] - p * tau[2])
+    residual = T * m.a_TT * L + T * (-2 * p_T_w * tau[1] + p_v * tau[1] * tau[1] - p * tau[2])
     return e, (n * R * cp).sum(0) - R_s + residual
 
 

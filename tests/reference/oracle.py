@@ -1,5 +1,8 @@
 """Every public quantity at T, p, Y from one call."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from . import chung, cubic, diffusion, enhancement, ideal_gas, lucas, mapped, residual, species
@@ -27,43 +30,9 @@ def cold(o) -> bool:
     return (o["cold_cp"] or ("fitted" if o["equation"] == "mapped" else "polynomial")) == "fitted"
 
 
-def _over(x, number, ns):
+def over_species(x, number, ns):
     """x/number for each species, (ns, n)."""
     return np.stack([x / n for n in np.broadcast_to(np.asarray(number, LD), (ns,))])
-
-
-def _cubic(T, p, n, R_s, sp, o, ideal):
-    """Thermal quantities of amounts n, with `undecided`, of an equation whose v is the root of a cubic."""
-    delta = cubic.delta_mixture(n, sp, o["equation"])
-    eos = cubic.shape(o["equation"], delta)
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
-    RT = R_s * T
-    u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
-    shift = cubic.shift(n, sp, o) if o["translation"] != "none" else None
-    q = cubic.thermal(T, p, R_s, ideal, a, a_T, a_TT, b, shift, u, eos)
-
-    if delta is not None:
-        q.delta_mix = delta
-    q.undecided, q.shift_mix = undecided, 0 * b if shift is None else shift
-    return q
-
-
-def _mapped(T, p, n, R_s, sp, o, ideal):
-    """The same of equation mapped."""
-    q, undecided = mapped.state(T, p, n, R_s, sp, o, ideal)
-    q.undecided = undecided
-    return q
-
-
-def _enhanced(q, X, sp):
-    """lam with its critical enhancement; keeps what its kernels hand each other."""
-    q.l_mean, q.pv_mean = enhancement.means(X, sp)
-    parts = q.p_v, q.p_v_attractive, q.p_v_repulsive
-    q.susceptibility = enhancement.susceptibility(
-        q.T, q.rho, q.W, q.a_mix, q.a_T, *parts, q.scaling.Tc, q.l_mean, q.pv_mean
-    )
-    added = enhancement.enhancement(q.T, q.rho, q.W, q.cp, q.cv, q.mu, q.susceptibility, q.l_mean)
-    return q.lam_background + added
 
 
 def evaluate(
@@ -80,68 +49,115 @@ def evaluate(
     unknown = set(o) - set(OPTIONS)
     if unknown:
         raise ValueError(f"options {sorted(unknown)}")
-
-    sp = species.arrays(data, tracked)
-    sp.cold = cold(o)
-
-    def number(v, err=None):
-        return Tracked(v, err, exact=err is None) if tracked else np.asarray(v, LD)
-
-    T, p = number(T), number(p)
     if (X is None) == (Y is None):
         raise ValueError("one of X and Y")
 
-    if X is None:
-        Y = number(Y)
-        X, M = ideal_gas.mole_fractions(Y, sp.W)
-    else:
-        X = number(X)
-        M = ideal_gas.mean_molar_mass(X, sp.W) / X.sum(0)
-        X = X / X.sum(0)
-        Y = X * sp.W[:, None] / M
+    sp = species.arrays(data, tracked)
+    sp.cold = cold(o)
+    number = _tracked if tracked else _plain
 
-    cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
-    n, R_s = Y / sp.W[:, None], species.R / M
-    ideal = cp0 / M, h0 / M, s0 / M
-    solve = _mapped if o["equation"] == "mapped" else _cubic
-    q = solve(T, p, n, R_s, sp, o, ideal)
-    q.R_s = R_s
-    q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M
-    q.cp_ig, q.h_ig, q.s_ig = cp0 / M, h0 / M, s0 / M
-    q.v_mol = M * q.vol
+    mixed = _of_mass(number(Y), sp) if X is None else _of_moles(number(X), sp)
+    q = _thermal(number(T), number(p), mixed, sp, o)
 
     if velocity is not None:
         u, v, w = (number(c) for c in velocity)
         q.u, q.v, q.w = u, v, w
         q.h0 = q.h + (u * u + v * v + w * w) / 2
 
-    if o["equation"] == "mapped":
+    if not transport:
+        return q
+
+    _add_transport(q, sp, o)
+    if fit is not None or o["diffusion"] == "fuller":
+        coefficients = None if fit is None else number(fit, np.abs(np.asarray(fit, float)))
+        _add_diffusion(q, sp, o, coefficients, table_error)
+
+    return q
+
+
+def _tracked(v, err=None):
+    return Tracked(v, err, exact=err is None)
+
+
+def _plain(v, err=None):
+    return np.asarray(v, LD)
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Both fractions of a mixture, and its mean molar mass."""
+
+    X: Any  # (ns, n)
+    Y: Any  # (ns, n)
+    W: Any  # kg/mol (n)
+
+
+def _of_mass(Y, sp):
+    X, W = ideal_gas.mole_fractions(Y, sp.W)
+    return Composition(X, Y, W)
+
+
+def _of_moles(X, sp):
+    W = ideal_gas.mean_molar_mass(X, sp.W) / X.sum(0)
+    X = X / X.sum(0)
+    return Composition(X, X * sp.W[:, None] / W, W)
+
+
+def _thermal(T, p, mixed, sp, o):
+    """Thermal quantities of a kg, and the pseudo-critical point."""
+    X, Y, W = mixed.X, mixed.Y, mixed.W
+    is_mapped = o["equation"] == "mapped"
+    cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
+    at = cubic.State(T, p, species.R / W, (cp0 / W, h0 / W, s0 / W))
+
+    q = (mapped if is_mapped else cubic).state(at, Y / sp.W[:, None], sp, o)
+    q.X, q.Y, q.W = X, Y, W
+    q.cp_ig, q.h_ig, q.s_ig = at.ideal
+    q.cp_ig_mol = cp0
+    q.v_mol = W * q.vol
+
+    if is_mapped:
         q.Tc_mix, q.pc_mix, q.vc_mix = mapped.pseudo_critical(X, sp)
     else:
         q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"], o["mixing"])
-    if transport:
-        m = q.chung = chung.pair_rules(X, sp, o["chung"])
-        cv = q.cv * M if o["chung"] == "cantera" else cp0 - species.R
-
-        if o["viscosity"] == "lucas":
-            q.mu = lucas.viscosity(T, p, X, sp, chung.critical_volume(sp, o["chung"]), o["chung"] == "cantera")
-        else:
-            q.mu = chung.viscosity(T, q.rho, M, m, o["chung"])
-
-        q.lam = chung.conductivity(T, q.rho, M, cv, m, o["chung"])
-        if o["viscosity"] == "residual":
-            q.scaling = residual.mixture(X, sp)
-            q.mu, q.lam_background = residual.transport(T, q.rho, M, cp0, q.residual_entropy, q.scaling)
-            q.lam = _enhanced(q, X, sp) if o["enhancement"] == "critical" else q.lam_background
-        if o["diffusion"] != "fuller" and fit is None:
-            return q
-
-        fit_n = None if fit is None else number(fit, np.abs(np.asarray(fit, float)))
-        q.D_ij = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], fit_n, table_error)
-        q.D = diffusion.mixture_averaged(X, q.D_ij, sp)
-        q.D_mole = diffusion.mole_averaged(X, q.D_ij, sp)
-        q.D_mass = diffusion.mass_gradient(X, q.D_ij, sp)
-        q.D_lewis = _over(q.lam / (q.rho * q.cp), o["lewis"], sp.ns)
-        q.D_schmidt = _over(q.mu / q.rho, o["schmidt"], sp.ns)
 
     return q
+
+
+def _add_transport(q, sp, o):
+    """Viscosity and conductivity by the options."""
+    m = q.chung = chung.pair_rules(q.X, sp, o["chung"])
+    cv = q.cv * q.W if o["chung"] == "cantera" else q.cp_ig_mol - species.R
+
+    q.lam = chung.conductivity(q.T, q.rho, q.W, cv, m, o["chung"])
+    if o["viscosity"] == "lucas":
+        volumes = chung.critical_volume(sp, o["chung"])
+        q.mu = lucas.viscosity(q.T, q.p, q.X, sp, volumes, o["chung"] == "cantera")
+    elif o["viscosity"] == "residual":
+        _add_residual_transport(q, sp, o)
+    else:
+        q.mu = chung.viscosity(q.T, q.rho, q.W, m, o["chung"])
+
+
+def _add_residual_transport(q, sp, o):
+    """mu and lam by residual entropy, with the quantities that the kernels of the critical enhancement hand each
+    other."""
+    q.scaling = residual.mixture(q.X, sp)
+    q.mu, q.lam_background = residual.transport(q.T, q.rho, q.W, q.cp_ig_mol, q.residual_entropy, q.scaling)
+    q.lam = q.lam_background
+
+    if o["enhancement"] == "critical":
+        q.l_mean, q.pv_mean = enhancement.means(q.X, sp)
+        q.Tc_mean = q.scaling.Tc
+        q.susceptibility = enhancement.susceptibility(q)
+        q.lam = q.lam_background + enhancement.enhancement(q)
+
+
+def _add_diffusion(q, sp, o, fit, table_error):
+    """Diffusion coefficients of pairs, and of each species in the mixture."""
+    q.D_ij = diffusion.binary(q.T, q.p, q.X, sp, o["diffusion"], o["takahashi"], fit, table_error)
+    q.D = diffusion.mixture_averaged(q.X, q.D_ij, sp)
+    q.D_mole = diffusion.mole_averaged(q.X, q.D_ij, sp)
+    q.D_mass = diffusion.mass_gradient(q.X, q.D_ij, sp)
+    q.D_lewis = over_species(q.lam / (q.rho * q.cp), o["lewis"], sp.ns)
+    q.D_schmidt = over_species(q.mu / q.rho, o["schmidt"], sp.ns)

@@ -83,7 +83,7 @@ def critical_entropy(sp):
     a_T = 2 * a * (q.g - q.m / (1 + q.c)) / q.Tc
 
     # The integrals by quadrature; the kernels' recursions lose two to three digits.
-    L, I, _ = mapped.quadratures([value(ck) for ck in c], value(b), value(x), value(q.d1))
+    L, I, _ = mapped.quadratures(mapped.Map([value(ck) for ck in c], value(b), value(q.d1)), value(x))
     if isinstance(b, Tracked):
         L, I = (Tracked(part, 100 * np.abs(part).astype(float)) for part in (L, I))
     return -np.log((w - b) / v) + I - (a_T * L - q.pc * tau_T) / R

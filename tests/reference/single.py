@@ -2,6 +2,7 @@
 
 An entry is called as f(sp, options, **reads) with sp = species.arrays(...) holding `fit` for kinetic diffusion,
 `viscosity` {law: (factor, constant)} and `table_error` of tabulated kernels (diffusion.takahashi).
+An entry for many reads takes them as one namespace, f(sp, options, q): reads.at_once makes it callable as above.
 A kernel without an entry fails the test that goes through the registry.
 """
 
@@ -17,11 +18,12 @@ from . import (
     ideal as dilute_gas,
     ideal_gas,
     lucas,
-    mapped,
+    mapped_kernels,
     oracle,
     residual,
     turbulence,
 )
+from .reads import at_once
 from .species import R
 from .tracked import LD, Tracked
 
@@ -76,20 +78,16 @@ def critical_state(sp, o, Y, R_s, delta_mix=None):
     )
 
 
-def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix, delta_mix=None):
-    RT = R_s * T
-    B = b_mix * p / RT
-    u, undecided = cubic.compressibility(a_mix * p / (RT * RT), B, o["root"], _eos(o, delta_mix))
-    v_free = u * RT / p
-    Z, vol = u + B, v_free + b_mix
+def root(sp, o, q):
+    RT = q.R_s * q.T
+    B = q.b_mix * q.p / RT
+    u, undecided = cubic.compressibility(q.a_mix * q.p / (RT * RT), B, o["root"], cubic.shape_at(q, o))
+    v_free = u * RT / q.p
+    Z, vol = u + B, v_free + q.b_mix
     if o["translation"] != "none":
-        Z, vol = Z - shift_mix * p / RT, vol - shift_mix
+        Z, vol = Z - q.shift_mix * q.p / RT, vol - q.shift_mix
 
     return dict(Z=Z, vol=vol, v_free=v_free, undecided=undecided)
-
-
-def _eos(o, delta_mix=None):
-    return cubic.shape(o["equation"], delta_mix)
 
 
 def cubic_delta(sp, o, Y, W):
@@ -97,9 +95,9 @@ def cubic_delta(sp, o, Y, W):
     return dict(delta_mix=(W * Y * (delta_1 / sp.W)[:, None]).sum(0))
 
 
-def reciprocals(sp, o, b_mix, v_free, vol, delta_mix=None):
-    D, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o, delta_mix))
-    return dict(rho=1 / vol, inv_free=1 / v_free, inv_D=1 / D, inv_centred=2 / D_v)
+def reciprocals(sp, o, q):
+    D, D_v = cubic.attraction(q.v_free + q.b_mix, q.b_mix, cubic.shape_at(q, o))
+    return dict(rho=1 / q.vol, inv_free=1 / q.v_free, inv_D=1 / D, inv_centred=2 / D_v)
 
 
 def heat_capacity_ratio(sp, o, cp, cv, p_v, vol):
@@ -107,30 +105,44 @@ def heat_capacity_ratio(sp, o, cp, cv, p_v, vol):
     return dict(gamma=(cp / root) * (-p_v * cp / root), c=vol * (-p_v * cp / root))
 
 
-def departure(sp, o, b_mix, inv_centred, delta_mix=None):
-    eos = _eos(o, delta_mix)
-    return dict(cubic_L=cubic.departure_log(1 / inv_centred - LD("0.5") * eos.total * b_mix, b_mix, eos))
+def departure(sp, o, q):
+    eos = cubic.shape_at(q, o)
+    return dict(cubic_L=cubic.departure_log(1 / q.inv_centred - LD("0.5") * eos.total * q.b_mix, q.b_mix, eos))
 
 
-def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, delta_mix=None):
-    _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o, delta_mix))
-    attractive, repulsive = a_mix * D_v * inv_D * inv_D, -R_s * T * inv_free * inv_free
+def slopes(sp, o, q):
+    _, D_v = cubic.attraction(q.v_free + q.b_mix, q.b_mix, cubic.shape_at(q, o))
+    attractive = q.a_mix * D_v * q.inv_D * q.inv_D
+    repulsive = -q.R_s * q.T * q.inv_free * q.inv_free
     p_v = attractive + repulsive
 
     return dict(
-        p_v_attractive=attractive, p_v_repulsive=repulsive, p_v=p_v, p_T=R_s * inv_free - a_T * inv_D, v_p=1 / p_v
+        p_v_attractive=attractive,
+        p_v_repulsive=repulsive,
+        p_v=p_v,
+        p_T=q.R_s * q.inv_free - q.a_T * q.inv_D,
+        v_p=1 / p_v,
     )
 
 
-def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v, delta_mix=None):
-    flag, undecided = cubic.phase_flag(T, p, R_s, a_mix, b_mix, v_free, p_v, _eos(o, delta_mix))
+def phase_flag(sp, o, q):
+    flag, undecided = cubic.phase_flag(q, cubic.shape_at(q, o))
     return dict(phase_flag=Tracked(flag, exact=True), undecided=undecided)
 
 
-def enthalpy_slopes(sp, o, T, a_T, b_mix, shift_mix, v_free, inv_D, p_v_attractive, p_v_repulsive, v_p, cp):
+def enthalpy(sp, o, q):
+    return dict(h=q.h_ig + q.R_s * q.T * (q.Z - 1) + (q.T * q.a_T - q.a_mix) * q.cubic_L)
+
+
+def entropy(sp, o, q):
+    return dict(s=q.s_ig + q.R_s * np.log(q.v_free * q.p / (q.R_s * q.T)) + q.a_T * q.cubic_L)
+
+
+def enthalpy_slopes(sp, o, q):
     # v p_v + T p_T written out, without its ideal parts
-    h_p = ((v_free + b_mix) * p_v_attractive - T * a_T * inv_D + b_mix * p_v_repulsive) * v_p
-    return dict(h_p=h_p - shift_mix if o["translation"] != "none" else h_p, h_T=cp)
+    attractive = (q.v_free + q.b_mix) * q.p_v_attractive
+    h_p = (attractive - q.T * q.a_T * q.inv_D + q.b_mix * q.p_v_repulsive) * q.v_p
+    return dict(h_p=h_p - q.shift_mix if o["translation"] != "none" else h_p, h_T=q.cp)
 
 
 def chung_inputs(T, rho, M, m, form):
@@ -179,14 +191,19 @@ def chung_mixture(sp, o, Y, W):
     )
 
 
-def _polar(omega_m, mu_r4, kappa_m):
-    return SimpleNamespace(omega=omega_m, mur4=mu_r4, kappa=kappa_m)
+def _polar(q):
+    return SimpleNamespace(omega=q.omega_m, mur4=q.mu_r4, kappa=q.kappa_m)
 
 
-def chung_dilute(sp, o, T, eps_m, inv_eps_m, scale_m, **polar):
-    m = _polar(**polar)
-    m.M, m.eps, m.sigma3 = scale_m**2, eps_m, LD(1)  # M and sigma enter as sqrt(M)/sigma^2
-    return dict(T_star=T * inv_eps_m, inv_T_star=eps_m / T, root_m=scale_m * np.sqrt(T), eta0=chung.dilute(T, m)[0])
+def chung_dilute(sp, o, q):
+    m = _polar(q)
+    m.M, m.eps, m.sigma3 = q.scale_m**2, q.eps_m, LD(1)  # M and sigma enter as sqrt(M)/sigma^2
+    return dict(
+        T_star=q.T * q.inv_eps_m,
+        inv_T_star=q.eps_m / q.T,
+        root_m=q.scale_m * np.sqrt(q.T),
+        eta0=chung.dilute(q.T, m)[0],
+    )
 
 
 def chung_density(sp, o, rho, fill_m):
@@ -194,30 +211,25 @@ def chung_density(sp, o, rho, fill_m):
     return dict(fill=y, gap3=(1 - y) ** 3)
 
 
-def chung_viscosity(sp, o, unit_m, inv_T_star, eta0, fill, gap3, **polar):
-    unit = unit_m * np.sqrt(LD("1.2593")) * LD("0.809") ** 2
-    dilute_star = eta0 / (
-        LD("26.69e-7") * unit_m
-    )  # sqrt(T*) Fc/Omega_v, since eta0 = 26.69e-7 Fc unit_m sqrt(T*)/Omega_v
+def chung_viscosity(sp, o, q):
+    unit = q.unit_m * np.sqrt(LD("1.2593")) * LD("0.809") ** 2
+    dilute_star = q.eta0 / (
+        LD("26.69e-7") * q.unit_m
+    )  # sqrt(T*) Fc/Omega_v: eta0 = 26.69e-7 Fc unit_m sqrt(T*)/Omega_v
+    inv_gap = 1 / np.cbrt(q.gap3)
 
-    return dict(
-        mu=chung.reduced_viscosity(
-            1 / inv_T_star, dilute_star, unit, fill, 1 / np.cbrt(gap3), _polar(**polar), o["chung"]
-        )
-    )
+    mu = chung.reduced_viscosity(1 / q.inv_T_star, dilute_star, unit, q.fill, inv_gap, _polar(q), o["chung"])
+    return dict(mu=mu)
 
 
-def chung_conductivity(sp, o, W, T_star, inv_M_m, root_m, eta0, fill, gap3, cp_ig=None, cv=None, **polar):
-    cv_mol = cp_ig * W - R if cv is None else cv * W
-    m = _polar(**polar)
-    m.M = 1 / inv_M_m
-    q_root = LD("3.586e-3") * root_m * inv_M_m * np.sqrt(LD(1000)) * LD("0.809") ** 2
+def chung_conductivity(sp, o, q):
+    cv_mol = q.cv * q.W if hasattr(q, "cv") else q.cp_ig * q.W - R  # of the real gas in form cantera
+    m = _polar(q)
+    m.M = 1 / q.inv_M_m
+    q_root = LD("3.586e-3") * q.root_m * q.inv_M_m * np.sqrt(LD(1000)) * LD("0.809") ** 2
+    T_r, inv_gap = q.T_star / LD("1.2593"), 1 / np.cbrt(q.gap3)
 
-    return dict(
-        lam=chung.reduced_conductivity(
-            T_star / LD("1.2593"), eta0, q_root, fill, 1 / np.cbrt(gap3), cv_mol, m, o["chung"]
-        )
-    )
+    return dict(lam=chung.reduced_conductivity(T_r, q.eta0, q_root, q.fill, inv_gap, cv_mol, m, o["chung"]))
 
 
 def binary_diffusion(sp, o, T, p, Y, W):
@@ -278,18 +290,14 @@ THERMAL = {
     "cubic_mixture": cubic_mixture,
     "cubic_delta": cubic_delta,
     "critical_state": critical_state,
-    "cubic_root": root,
-    "cubic_reciprocals": reciprocals,
-    "cubic_pressure_slopes": slopes,
-    "cubic_phase_flag": phase_flag,
+    "cubic_root": at_once(root),
+    "cubic_reciprocals": at_once(reciprocals),
+    "cubic_pressure_slopes": at_once(slopes),
+    "cubic_phase_flag": at_once(phase_flag),
     "molar_volume": lambda sp, o, W, vol: dict(v_mol=W * vol),
-    "cubic_departure": departure,
-    "cubic_enthalpy": lambda sp, o, T, R_s, h_ig, Z, a_mix, a_T, cubic_L: dict(
-        h=h_ig + R_s * T * (Z - 1) + (T * a_T - a_mix) * cubic_L
-    ),
-    "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(
-        s=s_ig + R_s * np.log(v_free * p / (R_s * T)) + a_T * cubic_L
-    ),
+    "cubic_departure": at_once(departure),
+    "cubic_enthalpy": at_once(enthalpy),
+    "cubic_entropy": at_once(entropy),
     "cubic_residual_entropy": lambda sp, o, R_s, a_T, vol, inv_free, cubic_L: dict(
         residual_entropy=np.log(vol * inv_free) - a_T * cubic_L / R_s
     ),
@@ -297,24 +305,26 @@ THERMAL = {
     "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T * p_T * p_T * v_p),
     "heat_capacity_ratio": heat_capacity_ratio,
     "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho * rho * v_p, rho_T=rho * rho * p_T * v_p),
-    "enthalpy_slopes": enthalpy_slopes,
+    "enthalpy_slopes": at_once(enthalpy_slopes),
     "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p * vol),
-    **mapped.THERMAL,
+    **mapped_kernels.THERMAL,
 }
 TRANSPORT = {
     "chung_mixture": chung_mixture,
-    "chung_dilute": chung_dilute,
+    "chung_dilute": at_once(chung_dilute),
     "chung_density": chung_density,
-    "chung_viscosity": chung_viscosity,
+    "chung_viscosity": at_once(chung_viscosity),
     "lucas_viscosity": lucas_viscosity,
-    "chung_conductivity": chung_conductivity,
-    "chung_conductivity_cantera": chung_conductivity,
+    "chung_conductivity": at_once(chung_conductivity),
+    "chung_conductivity_cantera": at_once(chung_conductivity),
     "binary_diffusion": binary_diffusion,
     "mixture_diffusion": _averaged("D", diffusion.mixture_averaged),
     "mixture_diffusion_mole": mixture_diffusion_mole,
     "mixture_diffusion_mass": _averaged("D_mass", diffusion.mass_gradient),
-    "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam / (rho * cp), o["lewis"], sp.ns)),
-    "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu / rho, o["schmidt"], sp.ns)),
+    "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(
+        D_lewis=oracle.over_species(lam / (rho * cp), o["lewis"], sp.ns)
+    ),
+    "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle.over_species(mu / rho, o["schmidt"], sp.ns)),
     "wilke_transport": wilke_transport,
     "prandtl_number": lambda sp, o, mu, cp, lam: dict(Pr=mu * cp / lam),
     "lewis_numbers": lambda sp, o, lam, rho, cp, D: dict(Le=lam / (rho * cp) / D),

@@ -54,14 +54,8 @@ INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
 # Lines of /proc/cpuinfo that identify a processor.
 CPU_FACTS = ("model name", "flags", "Features", "CPU part", "cpu family", "model")
 
-# Levels of x86-64, and what each adds to the level before it, as /proc/cpuinfo names it.
-LEVELS = {
-    "x86-64-v2": ("ssse3", "sse4_1", "sse4_2", "popcnt"),
-    "x86-64-v3": ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"),
-    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
-}
-
 ffi = cffi.FFI()
+ffi.cdef("extern const char frame_instructions[];")  # engine/numbers/instructions.h
 WHOLE = ffi.typeof("intptr_t")
 _cast, _buffer = ffi.cast, ffi.from_buffer
 _orphan: list[bool] = []  # not empty: this process was forked, and OpenMP's threads stayed in the parent
@@ -125,6 +119,11 @@ def target() -> str:
 def added_flags() -> list[str]:
     """FRAME_CXXFLAGS: options of the user. They come last on the command line, so they prevail."""
     return shlex.split(os.environ.get("FRAME_CXXFLAGS") or "")
+
+
+def added_sets() -> list[str]:
+    """The options of the user that choose instructions, such as -mavx2."""
+    return [flag for flag in added_flags() if flag.startswith("-m")]
 
 
 @functools.lru_cache(None)
@@ -196,26 +195,22 @@ def processor(arch: str) -> str:
     return "\n".join(lines)
 
 
-@functools.lru_cache(None)
-def refuse_target(arch: str) -> None:
-    """Raises BackendError for a level of x86-64 that this processor does not have: a kernel would end the process."""
-    flags = set(processor("native").split())
-    if arch not in LEVELS or "sse2" not in flags:
-        return
+def lacking_instructions(library) -> list[str]:
+    """The sets of instructions that a loaded library was compiled for and this processor lacks, named as in
+    /proc/cpuinfo. Empty for the target native, which the compiler read from the processor."""
+    if target() == "native" and not added_sets():
+        return []
 
-    needed: list[str] = []
-    for level, added in LEVELS.items():
-        needed += added
-        if level == arch:
-            break
+    known = set(processor("native").split())
+    if not known & {"sse2", "asimd"}:  # the system lists no sets
+        return []
 
-    lacking = [name for name in needed if name not in flags]
-    refuse(
-        lacking,
-        f"FRAME_ARCH = {arch}: this processor has no {', '.join(lacking)}, so kernels of that target cannot run here. "
-        "Set FRAME_ARCH to a lower level, or to native.",
-        BackendError,
-    )
+    try:
+        compiled_for = ffi.string(library.frame_instructions).decode()
+    except AttributeError:  # a source without the headers of the layer
+        return []
+
+    return [name for name in compiled_for.split() if name not in known]
 
 
 def shared_object(source: Source) -> pathlib.Path:
@@ -399,13 +394,27 @@ class CpuModule(Module):
         self._library, self._threads = library, threads
 
     def _function(self, name: str):
-        refuse_target(target())
+        self._refuse_foreign()
         with contextlib.suppress(cffi.FFIError):  # already declared
             _declare(name)
         try:
             return getattr(self._library, name)
         except AttributeError:
             raise BackendError(f"'{self.name}' has no kernel '{name}'.") from None
+
+    @functools.cached_property
+    def _lacking(self) -> list[str]:
+        return lacking_instructions(self._library)
+
+    def _refuse_foreign(self) -> None:
+        """Raises BackendError if the kernels have instructions that this processor lacks, which end the process."""
+        added = f" with FRAME_CXXFLAGS = {' '.join(added_sets())}" if added_sets() else ""
+        refuse(
+            self._lacking,
+            f"FRAME_ARCH = {target()}{added}: this processor has no {', '.join(self._lacking)}, so the kernels of "
+            f"'{self.name}' cannot run here. Set FRAME_ARCH to a target that the processor can run, or to native.",
+            BackendError,
+        )
 
     def address(self, function: str) -> int:
         """See Module.address. Libraries stay loaded, so it stays valid."""

@@ -34,6 +34,7 @@
 #define UNROLL_FEW(condition) FRAME_PRAGMA(unroll((condition) ? 16 : 1))
 #define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
 #else
+#include "engine/numbers/instructions.h"
 #define POINT_FN inline __attribute__((always_inline))
 // A part of a long body, of thousands of operations. A compiler allots the registers of a function better that is not
 // all of it. Hidden, since other libraries of a process have parts of the same name.

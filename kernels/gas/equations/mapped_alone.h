@@ -1,5 +1,5 @@
 // Mixtures of equation `mapped` of a point by itself (engine/numbers/alone.h): species fill vectors. The formulas are
-// those of mapped.h, which includes this file.
+// those of mapped_mixture.h, which includes this file.
 #pragma once
 
 // The map and its slopes in T

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 
 from ...engine.backend import get_backend
@@ -16,7 +19,6 @@ from ..resolve import unserved
 
 REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
 
-
 LOST = {  # why a reactor has no end, by status
     1: "took too many steps (constant react_most)",
     2: "needed too small steps",
@@ -25,46 +27,57 @@ LOST = {  # why a reactor has no end, by status
 }
 
 
-def reactor(kind, mixture, precision) -> str:
-    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind, and for a mixture or a
-    precision that no reactor serves."""
-    unknown = f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}."
-    refuse(not is_one_of(kind, REACTORS), unknown)
-    at = REACTORS[kind]
-    wrong = unserved(f"status_{at}", mixture.options)
-    refuse(wrong, f"react is not available with {wrong}.")
+@dataclasses.dataclass(frozen=True)
+class Reactor:
+    """Closed adiabatic reactors of a mixture, and where their kernels run."""
 
-    if precision == "single":
-        makers = [kernel for kernel in registry.kernels.values() if f"status_{at}" in kernel.writes]
-        raise ArgumentError(
-            f"react is not available with precision = 'single': {makers[0].double_only}; precision 'mixed' has it."
+    mixture: Any
+    kind: str  # what stays constant: "volume" or "pressure"
+    backend: Any  # a Backend, its name, or None: that of the arrays
+    precision: str  # "double" or "mixed"
+
+    def react(self, state: dict, dt, last=None) -> dict:
+        """See Mixture.react. state: {name: array}, of T, p and Y."""
+        at = self.suffix
+        mixture = self.mixture
+        arrays = {name: fractions(name, given, mixture.names) for name, given in state.items()}
+        arrays[f"dt_{at}"] = dt
+        for name, given in arrays.items():
+            _refuse_types(name.removesuffix(f"_{at}"), given)
+        refuse(
+            getattr(mixture.species, "reactions", None) is None,
+            "react: the species have no reactions; wanted a mixture from a file whose phase has `kinetics`, as "
+            "examples/mechanisms/h2_o2.yaml.",
         )
-    return at
+        refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
 
+        names = [*state, f"status_{at}", f"steps_{at}"]
+        order = None
+        if last is not None:
+            order = Order(mixture, last)
+            arrays = {name: order.sorted(name, stacked(given)) for name, given in arrays.items()}
 
-def react(mixture, state, dt, kind, last, backend, precision) -> dict:
-    """See Mixture.react."""
-    at = reactor(kind, mixture, precision)
-    arrays = {**{name: fractions(name, given, mixture.names) for name, given in state.items()}, f"dt_{at}": dt}
-    names = [*state, f"status_{at}", f"steps_{at}"]
-    for name, given in arrays.items():
-        _refuse_types(name.removesuffix(f"_{at}"), given)
-    refuse(
-        getattr(mixture.species, "reactions", None) is None,
-        "react: the species have no reactions; wanted a mixture from a file whose phase has `kinetics`, as "
-        "examples/mechanisms/h2_o2.yaml.",
-    )
-    refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
+        out = call_updating(mixture, names, arrays, self.backend, self.precision)
+        if order:
+            out = {name: order.put_back(name, value) for name, value in out.items()}
+        return {name.removesuffix(f"_{at}"): value for name, value in out.items()}
 
-    order = None
-    if last is not None:
-        order = Order(mixture, last, names)
-        arrays = {name: order.sorted(name, stacked(given)) for name, given in arrays.items()}
+    @property
+    def suffix(self) -> str:
+        """How the quantities of this kind end. Raises ArgumentError for another kind, and for a mixture or a precision
+        that no reactor serves."""
+        unknown = f"kind = {self.kind!r}{closest(str(self.kind), REACTORS)}; wanted {' or '.join(REACTORS)}."
+        refuse(not is_one_of(self.kind, REACTORS), unknown)
+        at = REACTORS[self.kind]
+        wrong = unserved(f"status_{at}", self.mixture.options)
+        refuse(wrong, f"react is not available with {wrong}.")
 
-    out = call_updating(mixture, names, arrays, backend, precision)
-    if order:
-        out = {name: order.put_back(name, value) for name, value in out.items()}
-    return {name.removesuffix(f"_{at}"): value for name, value in out.items()}
+        if self.precision == "single":
+            makers = [kernel for kernel in registry.kernels.values() if f"status_{at}" in kernel.writes]
+            raise ArgumentError(
+                f"react is not available with precision = 'single': {makers[0].double_only}; precision 'mixed' has it."
+            )
+        return at
 
 
 def _refuse_types(name: str, given) -> None:
@@ -79,7 +92,7 @@ class Order:
     """Points sorted by the effort of a call before, so that neighbours need similar effort. last: steps, by point.
     In check mode points keep their places: messages name them."""
 
-    def __init__(self, mixture, last, names):
+    def __init__(self, mixture, last):
         self.mixture, self.last, self.shape = mixture, last, tuple(last.shape)
         self.order = np.arange(last.size) if check.is_on() else np.ma.getdata(last).reshape(-1).argsort()
         self.back = self.order.argsort()

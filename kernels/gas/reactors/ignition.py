@@ -15,7 +15,7 @@ from ...engine.errors import is_one_of, refuse
 from ...engine.values import real_number
 from ..arrays import call
 from ..lost import warn_of_lost
-from .calls import LOST, react
+from .calls import LOST, Reactor
 
 SLOPE = "slope"  # criterion: the steepest rise of T
 SHORTEST = 1e-9  # s: the first time
@@ -49,41 +49,35 @@ class Around:
     delay: Any
 
 
-def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
-    """See Mixture.ignition_delay. how: backend and precision."""
-    wanted = f"criterion = {criterion!r}; wanted '{SLOPE}', or a rise of T in K."
-    by_slope = is_one_of(criterion, (SLOPE,))
-    refuse(isinstance(criterion, str) and not by_slope, wanted)
-    rise = None if by_slope else real_number("criterion", criterion)
-    refuse(rise is not None and not 0 < rise < 5000, wanted)
+def ignition_delay(reactor: Reactor, state: dict, criterion, longest):
+    """See Mixture.ignition_delay."""
+    rise = _rise_of(criterion)
     longest = real_number("longest", longest)
     refuse(not SHORTEST < longest < 1e9, f"longest = {longest!r} s; wanted more than {SHORTEST:g}.")
 
     # All points in a row
-    first = call(mixture, ["T", "p", "Y"], state, **how)
-    shape = np.broadcast_shapes(*(np.shape(first[name][0] if name == "Y" else first[name]) for name in first))
-    hidden = _hidden(first["T"], shape)
-    T, p = (np.broadcast_to(first[name], shape).reshape(-1) for name in ("T", "p"))
-    missing = (1,) * (len(shape) - (first["Y"].ndim - 1))
-    Y = first["Y"].reshape(mixture.ns, *missing, *first["Y"].shape[1:])
-    Y = np.broadcast_to(Y, (mixture.ns, *shape)).reshape(mixture.ns, -1)
+    mixture = reactor.mixture
+    given = call(mixture, ["T", "p", "Y"], state, reactor.backend, reactor.precision)
+    shape = np.broadcast_shapes(*(np.shape(given[name][0] if name == "Y" else given[name]) for name in given))
+    hidden = _hidden(given["T"], shape)
+    start = _in_a_row(given, mixture.ns, shape)
 
-    status = 0.0 * T  # of the first integration of a point that came to no end
+    status = 0.0 * start.T  # of the first integration of a point that came to no end
 
     def after(points: Reactors, dt) -> Reactors:
-        out = react(mixture, dict(T=points.T, p=points.p, Y=points.Y), dt, kind, None, how["backend"], how["precision"])
+        out = reactor.react(dict(T=points.T, p=points.p, Y=points.Y), dt)
         status[:] = np.where(status > 0, status, out["status"])
         return Reactors(out["T"], out["p"], out["Y"], points.t + dt)
 
     # Times from the shortest to the longest
-    start, times = Reactors(T, p, Y, 0.0 * T), [SHORTEST]
+    times = [SHORTEST]
     while times[-1] < longest:
         times.append(min(times[-1] * GROWTH, longest))
     steps = np.diff([0.0, *times])
 
-    reached = None if rise is None else T + rise
-    around, last = march(start, [step + 0.0 * T for step in steps], after, reached)
-    ignites = last.T > T + (LEAST_RISE if rise is None else rise)
+    reached = None if rise is None else start.T + rise
+    around, last = march(start, [step + 0.0 * start.T for step in steps], after, reached)
+    ignites = last.T > start.T + (LEAST_RISE if rise is None else rise)
 
     # Shorter and shorter intervals
     for _ in range(200):
@@ -97,6 +91,27 @@ def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
     warn_of_lost("ignition delay", lost if hidden is None else np.ma.array(lost, mask=hidden), LOST, stacklevel=4)
 
     return np.ma.array(delay, mask=hidden) if hidden is not None else delay
+
+
+def _rise_of(criterion) -> float | None:
+    """The rise of T [K] that is the event; None: the steepest rise. Raises ArgumentError."""
+    wanted = f"criterion = {criterion!r}; wanted '{SLOPE}', or a rise of T in K."
+    if is_one_of(criterion, (SLOPE,)):
+        return None
+
+    refuse(isinstance(criterion, str), wanted)
+    rise = real_number("criterion", criterion)
+    refuse(not 0 < rise < 5000, wanted)
+    return rise
+
+
+def _in_a_row(given: dict, ns: int, shape: tuple[int, ...]) -> Reactors:
+    """The states T, p (...) and Y (ns, ...) as points in a row. shape: of all points, to which they broadcast."""
+    T, p = (np.broadcast_to(given[name], shape).reshape(-1) for name in ("T", "p"))
+    Y = given["Y"]
+    missing = (1,) * (len(shape) - (Y.ndim - 1))
+    Y = np.broadcast_to(Y.reshape(ns, *missing, *Y.shape[1:]), (ns, *shape)).reshape(ns, -1)
+    return Reactors(T, p, Y, 0.0 * T)
 
 
 def _hidden(T, shape):
