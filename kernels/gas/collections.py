@@ -71,6 +71,13 @@ collection(
     what="temperature and pressure from internal energy and density",
     aliases="eosTFromERho",
 )
+collection(
+    "T_from_p_rho",
+    given="p rho Y",
+    outputs="T unconverged",
+    optional="T_start",
+    what="temperature from pressure and density",
+)
 CONSERVED = "rhou rhov rhow rhoE"
 
 collection(

@@ -221,7 +221,15 @@ def test_rates_with_cold_ranges_compile():
     assert spills["200 K"] <= 320 and spills["300 K"] <= 384, spills
 
 
-MAPPED = ("thermal", "T_from_h_p", "T_from_s_p", "T_from_e_rho", "gamma_matrices", "critical_state_of_mixture")
+MAPPED = (
+    "thermal",
+    "T_from_h_p",
+    "T_from_s_p",
+    "T_from_e_rho",
+    "T_from_p_rho",
+    "gamma_matrices",
+    "critical_state_of_mixture",
+)
 
 
 @pytest.mark.parametrize("name", MAPPED)

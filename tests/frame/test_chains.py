@@ -14,7 +14,7 @@ COLLECTIONS = kernels.registry.collections
 CHAIN_STATE = dict(T=320.0, p=9e6, u=30.0, v=-4.0, w=2.0)
 # collections that need no more than T, p, Y and what other collections make; sources come first
 FORWARD = ("thermal", "thermal_viscous", "rho_h_from_T_p", "rho_h0_from_T_p", "gamma_jacobian_properties")
-INVERSE = ("T_from_h_p", "T_from_s_p", "T_from_e_rho", "p_from_rho_T", "phase_flag_from_rho_T")
+INVERSE = ("T_from_h_p", "T_from_s_p", "T_from_e_rho", "T_from_p_rho", "p_from_rho_T", "phase_flag_from_rho_T")
 OTHERS = ("viscous", "critical_state_of_mixture", "phase_flag_from_T_p", "sound_speed_from_slopes")
 CHAINED = (*FORWARD, *INVERSE, *OTHERS)
 

@@ -1,4 +1,4 @@
-"""T from (h, p), (s, p), (e, rho) and p from (rho, T): round trips over the envelope, how many steps they take, what is
+"""T from (h, p), (s, p), (e, rho), (p, rho) and p from (rho, T): round trips over the envelope, how many steps they take, what is
 not found."""
 
 import re
@@ -52,12 +52,21 @@ def test_kernel_alone(name, ns, n, kij, family):
 
 def pairs(mix, s):
     """Each inversion's given names and what T is to a change of the first of them, at states s."""
-    q = mix.properties("h s e rho cp cv", **s)
+    q = mix.properties("h s e rho cp cv p_T", **s)
     return {
         "h": (dict(h=q["h"], p=s["p"]), q["cp"]),
         "s": (dict(s=q["s"], p=s["p"]), q["cp"] / s["T"]),
         "e": (dict(e=q["e"], rho=q["rho"]), q["cv"]),
+        "p": (dict(p=s["p"], rho=q["rho"]), q["p_T"]),
     }
+
+
+def error_of(name, q):
+    """Bounds of what is given, at states of the oracle: of e and p those that the error of rho leaves, too."""
+    of_rho = q.rho.err / q.rho.val.astype(float) ** 2
+    if name == "p":
+        return of_rho * np.abs(q.p_v.val).astype(float)
+    return q.e.err + q.p.val.astype(float) * of_rho if name == "e" else getattr(q, name).err
 
 
 @pytest.mark.parametrize(
@@ -83,12 +92,7 @@ def test_round_trip(ns, n, family):
     mix, q = mixture(ns, **FAMILY[family]), expected(ns, n, transport=False, **FAMILY[family])
 
     for name, (given, slope) in pairs(mix, s).items():
-        err = (
-            q.e.err + q.p.val.astype(float) / q.rho.val.astype(float) ** 2 * q.rho.err
-            if name == "e"
-            else getattr(q, name).err
-        )
-
+        err = error_of(name, q)
         got = mix.properties("T unconverged", Y=s["Y"], **given)
         lost = np.isnan(got["T"]) | (got["unconverged"] != 0)
 
@@ -105,12 +109,7 @@ def test_any_start_leads_there(start):
     T_start = {"cold": 60.0, "hot": 5000.0, "none": np.nan, "beyond": 1e7}[start]
 
     for name, (given, slope) in pairs(mix, s).items():
-        err = (
-            q.e.err + q.p.val.astype(float) / q.rho.val.astype(float) ** 2 * q.rho.err
-            if name == "e"
-            else getattr(q, name).err
-        )
-
+        err = error_of(name, q)
         got = mix.properties("T unconverged", Y=s["Y"], T_start=T_start, **given)
         assert_close(
             got["T"], s["T"], N, scale=2 * err / slope + 4 * s["T"], what=f"T({name}) from {start}", skip=q.undecided

@@ -360,6 +360,51 @@ def t_from_e_rho(sp, o, e, rho, Y, R_s, T_start=None):
     return temperature(f, value(e), sp)
 
 
+def pressure_at(T, rho, Y, R_s, sp, o):
+    """p and its slope in T of a kg at T and density."""
+    if o["equation"] == "mapped":
+        return mapped.pressure_at(T, rho, Y, R_s, sp, o)
+    m, free = _sums_and_free(T, rho, Y, sp, o)
+    D, _ = cubic.attraction(free + m.b, m.b, m.eos)
+    return R_s * T / free - m.a / D, R_s / free - m.a_T / D
+
+
+def _sums_and_free(T, rho, Y, sp, o):
+    m = cubic.sums(T, Y / sp.W[:, None], sp, o)
+    return m, (1 / rho if m.shift is None else 1 / rho + m.shift) - m.b
+
+
+def t_from_p_rho(sp, o, p, rho, Y, R_s, T_start=None):
+    # Of equation mapped p of cold water falls with T: there are two T.
+    falls = np.zeros(p.shape, bool)
+    if o["equation"] == "mapped":
+        given = tuple(value(x) for x in (rho, Y, R_s))
+        for cold in np.geomspace(20, 300, 12):
+            falls |= pressure_at(np.full(p.shape, LD(cold)), *given, plain(sp), o)[1] <= 0
+
+    def f(T, sp):
+        tracked = isinstance(T, Tracked)
+        of_T, slope = pressure_at(T, *(x if tracked else value(x) for x in (rho, Y, R_s)), sp, o)
+        return of_T, slope, falls
+
+    found = temperature(f, value(p), sp)
+    T = found["T"]
+    if o["equation"] == "mapped":
+        found |= mapped.volumes_at(T, rho, Y, R_s, sp, o)
+    else:
+        found["v_free"] = _sums_and_free(T, rho, Y, sp, o)[1]
+    return found | dict(vol=1 / rho, Z=p / rho / (R_s * T))
+
+
+def ideal_t_from_p_rho(sp, o, p, rho, R_s):
+    T = p / (rho * R_s)
+    beyond = (T.val < 20) | (T.val > 6000)
+    return dict(
+        T=Tracked(np.where(beyond, np.nan, T.val), T.err),
+        unconverged=Tracked(np.where(beyond, LD(2), LD(0)), exact=True),
+    )
+
+
 def ideal_state(T, Y, sp):
     """h and cp of a kg."""
     per_kg = Y * R / sp.W[:, None]
@@ -425,6 +470,8 @@ DERIVED = {
     "mapped_temperature_from_s_p_start": t_from_s_p,
     "mapped_temperature_from_e_rho": t_from_e_rho,
     "mapped_temperature_from_e_rho_start": t_from_e_rho,
+    "mapped_temperature_from_p_rho": t_from_p_rho,
+    "mapped_temperature_from_p_rho_start": t_from_p_rho,
     "cubic_partial_properties": at_once(partial_properties),
     "cubic_fugacity": at_once(fugacity),
     "chemical_potentials": chemical_potentials,
@@ -440,12 +487,15 @@ DERIVED = {
     "temperature_from_s_p_start": t_from_s_p,
     "temperature_from_e_rho": t_from_e_rho,
     "temperature_from_e_rho_start": t_from_e_rho,
+    "temperature_from_p_rho": t_from_p_rho,
+    "temperature_from_p_rho_start": t_from_p_rho,
     "cubic_pressure": at_once(pressure),
     "cubic_residual_entropy_of_density": at_once(residual_entropy),
     "ideal_pressure": lambda sp, o, rho, T, R_s: dict(p=rho * R_s * T),
     "ideal_temperature_from_h": ideal_t_from_h,
     "ideal_temperature_from_e": ideal_t_from_e,
     "ideal_temperature_from_s_p": ideal_t_from_s_p,
+    "ideal_temperature_from_p_rho": ideal_t_from_p_rho,
     "ideal_partial_properties": ideal_partial,
     "ideal_fugacity": lambda sp, o, T, p: dict(ln_phi=Tracked(np.zeros((sp.ns, T.shape[0])), exact=True)),
     "no_preconditioning": lambda sp, o, rho_p: dict(rho_p_prime=rho_p),

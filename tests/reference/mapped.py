@@ -410,21 +410,40 @@ def tracked_free(c, b, v):
     return Tracked(free, (miss.err / slope).astype(float) + np.abs(free).astype(float))
 
 
+def _at_density(T, rho, Y, R_s, sp, o):
+    """The sums, w - b, p, and the slopes of p in T at constant w and in v, of a kg at T and density."""
+    m = sums(T, Y / sp.W[:, None], sp, o)
+    c = [m.c[0] - m.tau[0], *m.c[1:]]
+    free = tracked_free(c, m.b, 1 / rho) if isinstance(T, Tracked) else free_volume(c, LD(0), m.b, 1 / rho)
+    w = free + m.b
+    D, D_w = cubic.attraction(w, m.b, m.eos)
+    p, p_T_w = R_s * T / free - m.a / D, R_s / free - m.a_T / D
+    p_v = (m.a * D_w / (D * D) - R_s * T / (free * free)) / (1 + moment(c, m.b / w) / w)
+    return m, free, p, p_T_w, p_v
+
+
+def pressure_at(T, rho, Y, R_s, sp, o):
+    """p and its slope in T at constant density."""
+    m, _, p, p_T_w, p_v = _at_density(T, rho, Y, R_s, sp, o)
+    return p, p_T_w - p_v * m.tau[1]
+
+
+def volumes_at(T, rho, Y, R_s, sp, o):
+    """Results beside T of a search at a density."""
+    m, free, *_ = _at_density(T, rho, Y, R_s, sp, o)
+    w = free + m.b
+    c, x = [m.c[0] - m.tau[0], *m.c[1:]], m.b / w
+    return dict(v_free=free, shift_mix=polynomial(c, x), shift_w=-moment(c, x) / w)
+
+
 def energy_at(T, rho, Y, R_s, sp, o):
     """e and cv of a kg at T and density."""
-    n = Y / sp.W[:, None]
-    m = sums(T, n, sp, o)
-    a, a_T, b, tau = m.a, m.a_T, m.b, m.tau
-    c = [m.c[0] - tau[0], *m.c[1:]]
-    free = tracked_free(c, b, 1 / rho) if isinstance(T, Tracked) else free_volume(c, LD(0), b, 1 / rho)
-    w = free + b
-    D, D_w = cubic.attraction(w, b, m.eos)
+    m, free, p, p_T_w, p_v = _at_density(T, rho, Y, R_s, sp, o)
+    tau, n = m.tau, Y / sp.W[:, None]
     L, _, _ = integrals(m.map, free)
-    p, p_T_w = R_s * T / free - a / D, R_s / free - a_T / D
-    p_v = (a * D_w / (D * D) - R_s * T / (free * free)) / (1 + moment(c, b / w) / w)
     cp, h, _ = ideal_gas.nasa(T, sp)
 
-    e = T * (n * R * h).sum(0) - R_s * T + (T * a_T - a) * L - T * p * tau[1]
+    e = T * (n * R * h).sum(0) - R_s * T + (T * m.a_T - m.a) * L - T * p * tau[1]
     residual = T * m.a_TT * L + T * (-2 * p_T_w * tau[1] + p_v * tau[1] * tau[1] - p * tau[2])
     return e, (n * R * cp).sum(0) - R_s + residual
 

@@ -369,6 +369,43 @@ POINT_FN void mapped_temperature_from_e_rho(const M &m, const R e, const R rho, 
     mapped_temperature_from_e_rho_start(m, e, rho, Y, R_s, start_of_energy(m, e, Y, R_s), T, unconverged);
 }
 
+// Z, vol, v_free and the map are those of the density, which chooses the root, at the T that is found.
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_p_rho_start(const M &m, const R p, const R rho, const Species &Y, const R R_s,
+                                                  const R T_start, R &T, R &unconverged, R &Z, R &vol, R &v_free,
+                                                  R &shift_mix, R &shift_w) {
+    const auto delta = delta_of(m, Y);
+    temperature_of(
+        select(p <= HIGHEST_PRESSURE, p, R(NOT_A_NUMBER)), T_start,
+        [&](const R at, R &value, R &slope) {
+            MappedState<R> s;
+            mapped_mixture_state(m, at, Y, s);
+            pressure_of_density(m, rho, at, R_s, s.a, s.b, s.map, delta, s.p, s.vol, s.v_free, s.shift, s.shift_w);
+            cubic_reciprocals(m, s.b, s.v_free, s.vol, delta, s.rho, s.inv_free, s.inv_D, s.inv_centred);
+            mapped_pressure_slopes(m, at, R_s, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, s.shift_w, s.shift_T,
+                                   delta, s.p_v_attractive, s.p_v_repulsive, s.p_v, s.p_T, s.v_p);
+            value = s.p;
+            slope = s.p_T;
+        },
+        T, unconverged);
+
+    R b, shift_T, shift_TT;
+    VolumeMap<R> map;
+    weighted_sum<M::NS>(b, m.b_mass, Y);
+    map_sums(m, T, Y, map, shift_T, shift_TT);
+    vol = 1.0 / rho;
+    v_free = free_volume_of(map, b, vol);
+    map_at(map, b, v_free, shift_mix, shift_w);
+    Z = p * vol / (R_s * T);
+}
+
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_p_rho(const M &m, const R p, const R rho, const Species &Y, const R R_s, R &T,
+                                            R &unconverged, R &Z, R &vol, R &v_free, R &shift_mix, R &shift_w) {
+    mapped_temperature_from_p_rho_start(m, p, rho, Y, R_s, R(T_PLAIN), T, unconverged, Z, vol, v_free, shift_mix,
+                                        shift_w);
+}
+
 // I - a' L/R with the integrals of volume_map.h written out. In powers of x = b/w and logarithms,
 //   b I = (c1 + 2 c2 + 3 c3)(-ln(1 - x) - x) - (2 c2 + 3 c3) x^2/2 - c3 x^3
 //   b^2 L = A2 x + A3 x^2/2 + A4 x^3/3 + A1 ln Delta + (b - A2 - sum A1) J_0

@@ -121,13 +121,14 @@ kernel(
 # ---- From other variables than T and p
 
 
-def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; 0 < p <= 1e9 Pa"):
-    """Declares the two kernels of an inversion: with a start of the host's own, T_start, and without."""
+def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; 0 < p <= 1e9 Pa", also=""):
+    """Declares the two kernels of an inversion: with a start of the host's own, T_start, and without. also: results
+    beside T and unconverged."""
     for start in ("", " T_start"):
         kernel(
             f"mapped_temperature_from_{name}{start.replace(' T', '')}",
             reads + start,
-            "T unconverged",
+            f"T unconverged{also}",
             valid,
             given=given + start,
             constants=f"{PAIRS} {DELTA} {NASA} map_numbers{more}",
@@ -141,6 +142,13 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; 0 < p
 inversion("h_p", "h p Y R_s", "h", " h_mid?")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
 inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid="T between 20 and 6000 K; 1/rho above the volume at w = b")
+inversion(
+    "p_rho",
+    "p rho Y R_s",
+    "p rho",
+    valid="T between 20 and 6000 K; 1/rho above the volume at w = b; p <= 1e9 Pa",
+    also=" Z vol v_free shift_mix shift_w",
+)
 kernel(
     "mapped_pressure",
     f"rho T R_s a_mix b_mix {MAP} delta_mix",

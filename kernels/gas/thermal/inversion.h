@@ -1,5 +1,5 @@
-// Temperature from enthalpy and pressure, from energy and density, from entropy and pressure; pressure from temperature
-// and density.
+// Temperature from enthalpy and pressure, from energy and density, from entropy and pressure, from pressure and
+// density; pressure from temperature and density.
 #pragma once
 #include "gas/equations/cubic.h"
 
@@ -285,6 +285,14 @@ POINT_FN void ideal_temperature_from_s_p(const M &m, const R s, const R p, const
         T, unconverged);
 }
 
+template <class M, class R>
+POINT_FN void ideal_temperature_from_p_rho(const M &, const R p, const R rho, const R R_s, R &T, R &unconverged) {
+    const R at = p / (select(rho > 0.0, rho, R(NOT_A_NUMBER)) * R_s);
+    const auto found = at >= T_LOWEST && at <= T_HIGHEST;
+    T = select(found, at, R(NOT_A_NUMBER));
+    unconverged = select(found, R(0.0), R(2.0));
+}
+
 template <class M, class R> POINT_FN void ideal_pressure(const M &, const R rho, const R T, const R R_s, R &p) {
     p = select(rho > 0.0, rho, R(NOT_A_NUMBER)) * R_s * known_temperature(T);
 }
@@ -361,18 +369,25 @@ template <class M, class R> POINT_FN R free_volume(const M &, const R rho, const
     return select(rho > 0.0 && free > 0.0, free, R(NOT_A_NUMBER));
 }
 
-// at constant density no root is to be chosen: the state may be metastable, or one that no pressure holds. gas: the
-// ideal gas of Y
-template <class M, class R, class Species, class Gas>
-POINT_FN void temperature_at_density(const M &m, const R e, const R rho, const Species &Y, const R R_s, const R T_start,
-                                     const Gas &gas, R &T, R &unconverged) {
-    R b, shift = R(0.0);
+// b of the mixture, and v - b at a given density
+template <class M, class R, class Species>
+POINT_FN void volumes_of_density(const M &m, const R rho, const Species &Y, R &b, R &v_free) {
+    R shift = R(0.0);
     weighted_sum<M::NS>(b, m.b_mass, Y);
     if constexpr (M::translated && SIDE_BY_SIDE<Species>) weighted_sum<M::NS>(shift, m.shift_mass, Y);
     else if constexpr (M::translated) {
         FOR_SPECIES (s, M::NS) shift += Y[s] * m.shift_mass[s];
     }
-    const R v_free = free_volume(m, rho, b, shift);
+    v_free = free_volume(m, rho, b, shift);
+}
+
+// at constant density no root is to be chosen: the state may be metastable, or one that no pressure holds. gas: the
+// ideal gas of Y
+template <class M, class R, class Species, class Gas>
+POINT_FN void temperature_at_density(const M &m, const R e, const R rho, const Species &Y, const R R_s, const R T_start,
+                                     const Gas &gas, R &T, R &unconverged) {
+    R b, v_free;
+    volumes_of_density(m, rho, Y, b, v_free);
     const auto eos = shape(m, delta_of(m, Y));
     const R L = departure_integral(eos, b, R(1.0 / (v_free + (0.5 * eos.linear) * b)));
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
@@ -402,6 +417,39 @@ POINT_FN void temperature_from_e_rho(const M &m, const R e, const R rho, const S
     if constexpr (SIDE_BY_SIDE<Species>) T_start = ideal_start<REAL_STEPS<R>>(gas, e, R_s);
     else T_start = start_of_energy(m, e, Y, R_s);
     temperature_at_density(m, e, rho, Y, R_s, T_start, gas, T, unconverged);
+}
+
+// p = R T/(v - b) - a(T)/D grows with T. Z, vol and v_free are those of the density, which chooses the root.
+template <class M, class R, class Species>
+POINT_FN void temperature_from_p_rho_start(const M &m, const R p, const R rho, const Species &Y, const R R_s,
+                                           const R T_start, R &T, R &unconverged, R &Z, R &vol, R &v_free) {
+    R b;
+    volumes_of_density(m, rho, Y, b, v_free);
+    vol = 1.0 / rho;
+
+    const auto eos = shape(m, delta_of(m, Y));
+    const R D = v_free * v_free + b * (eos.linear * v_free + eos.constant * b);
+    const R inv = 1.0 / (v_free * D);
+    const R of_gas = R_s * (inv * D);
+    const R of_a = inv * v_free;
+    const PairSums<R> pairs = pair_sums<M, R>(m, Y);
+    temperature_of(
+        select(v_free > 0.0, p, R(NOT_A_NUMBER)), T_start,
+        [&](const R at, R &value, R &slope) INLINED {
+            R a, a_T, a_TT, same_b, same_shift;
+            cubic_mixture_at(m, at, Y, pairs, a, a_T, a_TT, same_b, same_shift);
+            value = at * of_gas - a * of_a;
+            slope = of_gas - a_T * of_a;
+        },
+        T, unconverged);
+    Z = p * vol / (R_s * T);
+}
+
+// p is nearly linear in T: one step from T_PLAIN is a good start.
+template <class M, class R, class Species>
+POINT_FN void temperature_from_p_rho(const M &m, const R p, const R rho, const Species &Y, const R R_s, R &T,
+                                     R &unconverged, R &Z, R &vol, R &v_free) {
+    temperature_from_p_rho_start(m, p, rho, Y, R_s, R(T_PLAIN), T, unconverged, Z, vol, v_free);
 }
 
 template <class M, class R, class Delta>

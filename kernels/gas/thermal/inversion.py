@@ -1,4 +1,5 @@
-"""States from other variables than T and p: T from (h, p), (e, rho) or (s, p), p from (rho, T); composition given.
+"""States from other variables than T and p: T from (h, p), (e, rho), (s, p) or (p, rho), p from (rho, T); composition
+given.
 
 Each is taken where its names are given: properties("T c", h=..., p=..., Y=...). T_start, when given, starts the
 iteration. `unconverged` tells hosts by point what was not found.
@@ -30,10 +31,11 @@ NOTE = (
 )
 
 
-def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0"):
+def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0", also=""):
     """Declare the two kernels of an inversion: with a start of the host's own, T_start, and without.
 
-    name: of the pair in the kernels' names. reads, given: as in point_kernel. more: further constants.
+    name: of the pair in the kernels' names. reads, given: as in point_kernel. more: further constants. also: results
+    beside T and unconverged.
     """
     for start in ("", " T_start"):
         point_kernel(
@@ -41,7 +43,7 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
             header="gas/thermal/inversion.h",
             sweeps="states",
             reads=reads + start,
-            writes="T unconverged",
+            writes=f"T unconverged{also}",
             given=given + start,
             constants=f"{PAIRS} {DELTA} {NASA}{more}",
             source=METHOD,
@@ -55,6 +57,7 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
 inversion("h_p", "h p Y R_s", "h", " h_mid?")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
 inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid="T between 20 and 6000 K; 1/rho > b")
+inversion("p_rho", "p rho Y R_s", "p rho", valid="T between 20 and 6000 K; 1/rho > b", also=" Z vol v_free")
 for name, reads, given, more in (
     ("h", "h Y", "h", " h_mid?"),
     ("e", "e Y R_s", "e", " h_mid?"),
@@ -74,6 +77,17 @@ for name, reads, given, more in (
         packs=2,
         double_only=SINGLE,
     )
+point_kernel(
+    "ideal_temperature_from_p_rho",
+    header="gas/thermal/inversion.h",
+    sweeps="states",
+    reads="p rho R_s",
+    writes="T unconverged",
+    given="p rho",
+    source="definition, T = p/(rho R_s)",
+    valid="T between 20 and 6000 K (else NaN)",
+    when={"equation": "ideal"},
+)
 point_kernel(
     "ideal_pressure",
     header="gas/thermal/inversion.h",
