@@ -68,7 +68,7 @@ def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
     Y = first["Y"].reshape(mixture.ns, *missing, *first["Y"].shape[1:])
     Y = np.broadcast_to(Y, (mixture.ns, *shape)).reshape(mixture.ns, -1)
 
-    status = 0.0 * T  # of the first integration of a point that came to no end
+    status = np.zeros_like(T)  # of the first integration of a point that came to no end
 
     def after(points: Reactors, dt) -> Reactors:
         out = react(mixture, dict(T=points.T, p=points.p, Y=points.Y), dt, kind, None, how["backend"], how["precision"])
@@ -76,13 +76,13 @@ def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
         return Reactors(out["T"], out["p"], out["Y"], points.t + dt)
 
     # Times from the shortest to the longest
-    start, times = Reactors(T, p, Y, 0.0 * T), [SHORTEST]
+    start, times = Reactors(T, p, Y, np.zeros_like(T)), [SHORTEST]
     while times[-1] < longest:
         times.append(min(times[-1] * GROWTH, longest))
     steps = np.diff([0.0, *times])
 
     reached = None if rise is None else T + rise
-    around, last = march(start, [step + 0.0 * T for step in steps], after, reached)
+    around, last = march(start, [np.full_like(T, step) for step in steps], after, reached)
     ignites = last.T > T + (LEAST_RISE if rise is None else rise)
 
     # Shorter and shorter intervals
