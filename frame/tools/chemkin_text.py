@@ -24,7 +24,7 @@ WITHOUT_LETTER = re.compile(rf"(?<![^\s/])({NUMBER})(?=[+-]\d{{1,3}}(?![^\s/!]))
 CONTINUED = re.compile(r"&[ \t]*(?:!.*)?$")
 DATUM = re.compile(r"\s*([^/\s]+)(?:\s*/([^/]*)/)?")  # LOW/1E20 0 0/, H2/2.0/, DUP
 THIRD_BODY = re.compile(r"\+M(?=$|[=<+])|\(\+", re.IGNORECASE)  # of an equation without blanks
-# Auxiliary data: how many numbers and words they have; those that a reaction has once.
+# Auxiliary data: how many numbers and words they have; what a reaction has once; what goes with what.
 COUNTS = {
     "LOW": (3,),
     "HIGH": (3,),
@@ -37,6 +37,7 @@ COUNTS = {
     "PCHEB": (2,),
 }
 ONCE = ("LOW", "HIGH", "REV", "TROE", "SRI", "TCHEB", "PCHEB")
+NEEDS = {"TROE": ("LOW", "HIGH"), "SRI": ("LOW", "HIGH"), "TCHEB": ("CHEB",), "PCHEB": ("CHEB",)}  # one of these
 OF_PRESSURE = ("PLOG", "CHEB")  # their third body has no efficiencies
 OTHERS = ("CHEB", "UNITS", "COV", "STICK", "MWON", "MWOFF")
 USUAL_RANGES = "300.0 1000.0 5000.0"  # temperatures [K] where neither file has its own
@@ -115,9 +116,10 @@ class Text:
     def _species(self) -> list[str]:
         names = []
         for section, lines in self._sections():
-            if section in ("SPEC", "SITE"):
-                words = " ".join(line.bare for line in lines).split()
-                names += [word.partition("/")[0] for word in words]
+            if section == "SITE":
+                self.refuse(True, lines[0], "surfaces are not read, wanted no section SITE.")
+            if section == "SPEC":
+                names += " ".join(line.bare for line in lines).split()
         return names
 
     def _default_ranges(self) -> str:
@@ -165,6 +167,8 @@ class Text:
                 self.refuse(words not in counts, line, f"{datum} has {words} values, wanted {wanted}.")
             twice = key in ONCE and keys.count(key) > 1
             self.refuse(twice, line, f"{datum}: {equation} has {key} more than once.")
+            without = key in NEEDS and not set(NEEDS[key]) & set(keys)
+            self.refuse(without, line, f"{datum}: {equation} has no {' or '.join(NEEDS.get(key, ()))}.")
 
             if alone and not self.permissive and key not in COUNTS and key not in OTHERS:
                 said = "an efficiency, but the reaction has no third body +M"

@@ -108,6 +108,9 @@ REFUSED = {
     "SRI of 4": ("H+O2(+M)=HO2(+M) 1 0 0\nLOW/1 0 0/\nSRI/.5 1 2 3/\n", 2, "SRI/.5 1 2 3/ has 4 values, wanted 3 or 5"),
     "PLOG of 5": ("H+O2=O+OH 1 0 0\n! \nPLOG/1 1 0 0 7/\n", 2, "PLOG/1 1 0 0 7/ has 5 values, wanted 4"),
     "LOW twice": ("H+O2(+M)=HO2(+M) 1 0 0\nLOW/1 0 0/ LOW/2 0 0/\n", 1, "has LOW more than once"),
+    "TROE alone": ("H+O2+M=HO2+M 1 0 0\nTROE/.5 1 2/\n", 1, "TROE/.5 1 2/: H+O2+M=HO2+M has no LOW or HIGH"),
+    "TCHEB alone": ("H+O2=HO2 1 0 0\nTCHEB/300 2000/ PCHEB/.1 1/\n", 1, "has no CHEB"),
+    "a surface": ("END\nSITE/pt/ SDEN/2.7e-9/\npt(s)\n", 1, "surfaces are not read"),
     "a word too many": ("H+O2=O+OH 1 0 0\n REV/1 0 0 0/\n", 1, "REV/1 0 0 0/ has 4 values, wanted 3"),
 }
 
