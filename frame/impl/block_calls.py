@@ -98,7 +98,8 @@ class BlockCalls:
             shapes = shapes if len(like) > 1 else set()
 
         if len(shapes) > 1:
-            fields = [(name, block) for name, block in request.fields if not is_number(block)]
+            # A number counts at all points as an input. As an output it is named.
+            fields = [(name, block) for name, block in request.read if not is_number(block)] + request.outputs
             said = ", ".join(f"'{name}' {' x '.join(map(str, block.n[:3]))}" for name, block in fields)
             raise ArgumentError(f"the arrays of a block call select different shapes of points: {said}.")
 

@@ -8,13 +8,8 @@ import sys
 import tempfile
 
 from ..errors import ArgumentError, MixtureError, refuse
+from .chemkin_text import Text
 
-SPECIES = re.compile(r"^\s*SPEC", re.IGNORECASE | re.MULTILINE)  # a section's first word
-# What CHEMKIN reads and Cantera's converter does not: reactions that go on behind &, Fortran's exponents of double
-# precision, the mark with which editors begin a file.
-REACTIONS = re.compile(r"^[ \t]*REAC.*?(?:^[ \t]*END\b|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
-CONTINUED = re.compile(r"&[ \t]*(?:![^\n]*)?\n")
-DOUBLE = re.compile(r"(?<![\w.])([+-]?(?:\d+\.\d*|\.\d+))[dD](?=[+-]?\d+\b)")
 SUFFIXES = (".inp", ".mech", ".ck")  # usual endings of chemistry files
 NOISE = ("***", "Please check", "https://", "for the correct Chemkin syntax", "Unable to convert mechanism", "INFO")
 ONLY_WITH_CONVERT = ("thermo", "transport", "output", "permissive")
@@ -59,51 +54,62 @@ def convert(given) -> pathlib.Path:
         path = getattr(given, flag)
         refuse(path is not None and not path.is_file(), f"--{flag} {path}: no such file.", ArgumentError)
 
-    no_species = not SPECIES.search(text_of(given.convert))
-    refuse(no_species, f"--convert {given.convert}: has no section SPECIES; wanted CHEMKIN chemistry.")
+    chemistry = Text(given.convert, permissive=given.permissive)
+    refuse(not chemistry.declared, f"--convert {given.convert}: has no section SPECIES; wanted CHEMKIN chemistry.")
 
     refuse(new.suffix not in (".yaml", ".yml"), f"--output {new}: wanted a name that ends in .yaml.", ArgumentError)
     refuse(new.exists(), f"{new} is there already; nothing was written. Name another file by --output.", ArgumentError)
     refuse(not new.parent.is_dir(), f"--output {new}: no such folder.", ArgumentError)
 
+    texts = _texts(given, chemistry)
     with tempfile.TemporaryDirectory(dir=new.parent) as folder:
         made = pathlib.Path(folder) / "converted.yaml"
-        _run(given, made, pathlib.Path(folder))
+        _run(given, texts, made, pathlib.Path(folder))
         made.rename(new)
 
     return new
 
 
-def text_of(path: pathlib.Path) -> str:
-    """The text of a CHEMKIN file in UTF-8 or Latin-1, with plain line ends, as the converter reads it."""
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = REACTIONS.sub(lambda section: CONTINUED.sub(" ", section[0]), text)
-    return DOUBLE.sub(r"\1E", text)
+def _texts(given, chemistry: Text) -> dict[str, Text]:
+    """{option of the converter: its file}, rewritten. Raises MixtureError."""
+    texts = {"input": chemistry}
+    ranges = ""
+    if given.thermo:
+        texts["thermo"] = Text(given.thermo, chemistry)
+        ranges = texts["thermo"].ranges
+    if given.transport:
+        texts["transport"] = Text(given.transport, chemistry)
+
+    for text in texts.values():
+        text.rewrite(ranges)
+    return texts
 
 
-def _run(given, made: pathlib.Path, folder: pathlib.Path) -> None:
+def _run(given, texts: dict[str, Text], made: pathlib.Path, folder: pathlib.Path) -> None:
     """Runs the converter as a process, on copies of the files in `folder`. Raises MixtureError."""
     command = [sys.executable, "-m", "cantera.ck2yaml", "--no-validate", f"--output={made}"]
 
-    for flag, option in (("convert", "input"), ("thermo", "thermo"), ("transport", "transport")):
-        path = getattr(given, flag)
-        if path:
-            copy = folder / flag / path.name
-            copy.parent.mkdir()
-            copy.write_text(text_of(path), encoding="utf-8")
-            command.append(f"--{option}={copy}")
+    for option, text in texts.items():
+        copy = folder / option / text.path.name
+        copy.parent.mkdir()
+        copy.write_text(str(text), encoding="utf-8")
+        command.append(f"--{option}={copy}")
 
     if given.permissive:
         command.append("--permissive")
 
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode or not made.is_file():
-        raise MixtureError(f"{given.convert} was not converted: {said(done.stdout + done.stderr)}")
+        words = said(done.stdout + done.stderr)
+        for text in texts.values():
+            words = _with_lines_of(text, words)
+        raise MixtureError(f"{given.convert} was not converted: {words}")
+
+
+def _with_lines_of(text: Text, words: str) -> str:
+    """The converter's words with numbers of lines of the file instead of those of its copy."""
+    where = re.compile(rf"(?<=in {re.escape(text.path.name)} starting on line )\d+")
+    return where.sub(lambda found: str(text.number(int(found[0]))), words)
 
 
 def said(text: str) -> str:

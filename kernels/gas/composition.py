@@ -65,7 +65,7 @@ def _amount(name: str, key: str, value, wanted: str):
     values = np.ma.array(values, mask=np.ma.getmaskarray(value)) if isinstance(value, np.ma.MaskedArray) else values
 
     wrong = ~(np.isfinite(values) & (values >= 0))
-    refuse(np.ma.filled(wrong, False).any(), f"'{name}': {key!r} is {value!r}, wanted no negative amount.")
+    refuse(np.ma.filled(wrong, False).any(), f"'{name}': {key!r} is {value!r}, wanted a finite amount, 0 or more.")
 
     return values
 

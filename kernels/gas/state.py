@@ -209,7 +209,7 @@ class State:
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
     def _note_reports(self, program, bound: dict) -> None:
-        """Notes of points that statuses report, but for those whose inputs are not numbers: NaN in is NaN out."""
+        """Notes of points that statuses report, but for those with NaN as an input: NaN in is NaN out."""
         for name in program.writes:
             for report in registry.quantities[name].reports:
                 there = bound[name] == report.value
@@ -218,13 +218,13 @@ class State:
 
                 given = {read: bound[read] for read in program.reads if read not in program.writes}
                 for values in given.values():
-                    there &= np.isfinite(values).all(axis=0)
+                    there &= ~np.isnan(values).any(axis=0)
                 inputs = {read: self._on_host(values) for read, values in given.items()}
                 self.notes += check.reported(name, report, self._on_host(there), self.points, inputs)
 
     def _note_nan(self, program, bound: dict) -> None:
-        """Notes results that are NaN where all inputs are numbers, unless another note has told of NaN: a pressure
-        below 0, a density that the equation of state does not reach. Arrays that came from a device are not looked at:
+        """Notes results that are NaN where no input is, unless another note has told of NaN: a pressure below 0 or
+        infinite, a density that the equation of state does not reach. Arrays that came from a device are not looked at:
         the call would wait for them. NumPy's functions of CuPy's arrays are CuPy's."""
         if self.explained or self._device or self.notes or not self.size:
             return
@@ -241,7 +241,7 @@ class State:
 
         given = {name: bound[name] for name in program.reads if name not in program.writes}
         for values in given.values():
-            there &= np.isfinite(values).all(axis=0)
+            there &= ~np.isnan(values).any(axis=0)
 
         inputs = {name: self._on_host(values) for name, values in given.items()}
         self.notes += check.not_a_number(names, self._on_host(there)[None, :], self.points, inputs)

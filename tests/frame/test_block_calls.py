@@ -253,3 +253,8 @@ def test_block_of_fields_with_different_sizes():
     fields = [whole("T", a, False), whole("rho", b, True)]
     with pytest.raises(ArgumentError, match="different shapes of points: 'T' 4 x 3 x 2, 'rho' 4 x 3 x 1"):
         host.frame.block_of_fields("thermal", fields, (None,) * 4, (None,) * 4)
+
+    # The module has no step of one element. As an input it would count at all points.
+    one = whole("rho", field(1, (1, 1, 1)), True)._replace(stride=(0, 0, 0))
+    with pytest.raises(ArgumentError, match="different shapes of points: 'T' 4 x 3 x 2, 'rho' 1 x 1 x 1"):
+        host.frame.block_of_fields("thermal", [fields[0], one], (None,) * 4, (None,) * 4)

@@ -63,8 +63,8 @@ def test_other_inputs_stay_as_they_are():
         ("CH3:1", "'X': no species 'CH3' in this mixture, did you mean 'CH4'.*; wanted \"CH4:1, ...\""),
         ("CH5:1", "no species 'CH5' in this mixture, did you mean 'CH4'.*; wanted"),
         ("CH4:one", "'CH4' is 'one', wanted a number"),
-        ("CH4:-1", "'CH4' is '-1', wanted no negative amount"),
-        ("CH4:nan", "'CH4' is 'nan', wanted no negative amount"),
+        ("CH4:-1", "'CH4' is '-1', wanted a finite amount, 0 or more"),
+        ("CH4:nan", "'CH4' is 'nan', wanted a finite amount, 0 or more"),
         ("CH4:0", "the amounts sum to 0"),
         ("", "nothing came, wanted"),
         ("CH4:1, CH4:2", "species 'CH4' is given more than once"),
@@ -299,7 +299,15 @@ def test_temperatures_outside_the_models(wrong, mix, Y):
 
 
 @pytest.mark.parametrize(
-    "given", [dict(T=300.0, p=-1e5), dict(T=300.0, p=0.0), dict(T=300.0, rho=1e5), dict(h=1e12, p=1e5)]
+    "given",
+    [
+        dict(T=300.0, p=-1e5),
+        dict(T=300.0, p=0.0),
+        dict(T=300.0, p=np.inf),
+        dict(T=300.0, rho=1e5),
+        dict(h=1e12, p=1e5),
+        dict(h=-np.inf, p=1e5),
+    ],
 )
 def test_states_that_the_models_do_not_reach(given, mix, Y):
     """Results are NaN, with one warning, as numbers and in arrays; a neighbour that is a state is not meant. An input

@@ -62,7 +62,7 @@ def ignition_delay(reactor: Reactor, state: dict, criterion, longest):
     hidden = _hidden(given["T"], shape)
     start = _in_a_row(given, mixture.ns, shape)
 
-    status = 0.0 * start.T  # of the first integration of a point that came to no end
+    status = np.zeros_like(start.T)  # of the first integration of a point that came to no end
 
     def after(points: Reactors, dt) -> Reactors:
         out = reactor.react(dict(T=points.T, p=points.p, Y=points.Y), dt)
@@ -76,7 +76,7 @@ def ignition_delay(reactor: Reactor, state: dict, criterion, longest):
     steps = np.diff([0.0, *times])
 
     reached = None if rise is None else start.T + rise
-    around, last = march(start, [step + 0.0 * start.T for step in steps], after, reached)
+    around, last = march(start, [np.full_like(start.T, step) for step in steps], after, reached)
     ignites = last.T > start.T + (LEAST_RISE if rise is None else rise)
 
     # Shorter and shorter intervals
