@@ -331,14 +331,37 @@ template <class I> POINT_FN vec gathered(const scalar *data, const I &i) {
     return x;
 }
 
-// A full pack of neighbours that are `step` apart. Four places of each half have their steps in common, so that all
+// A vector of neighbours that are `step` apart. Four places of each half have their steps in common, so that all
 // addresses stay in registers.
-POINT_FN vec strided(const scalar *from, long step) {
-    constexpr int HALF = VECTOR_LANES / 2;
+template <class V, int... L>
+POINT_FN V strided_vector(const scalar *from, long step, std::integer_sequence<int, L...>) {
+    constexpr int HALF = sizeof...(L) / 2;
     const scalar *const half[] = {from, from + HALF * step};
+    return V{half[L / HALF][L % HALF * step]...};
+}
+
+// Of every second number, such as real parts: two vectors, the second of which ends with the last number
+template <class V, int... L> POINT_FN V every_second(const scalar *from, std::integer_sequence<int, L...>) {
+    constexpr int W = sizeof...(L);
+    V first, second;
+    memcpy(&first, from, sizeof first);
+    memcpy(&second, from + W - 1, sizeof second);
+    return __builtin_shufflevector(first, second, (2 * L < W ? 2 * L : 2 * L + 1)...);
+}
+
+template <class V> POINT_FN V strided_vector(const scalar *from, long step) {
+    typedef std::make_integer_sequence<int, sizeof(V) / sizeof(scalar)> Numbers;
+    return step == 2 ? every_second<V>(from, Numbers()) : strided_vector<V>(from, step, Numbers());
+}
+
+// A full pack
+POINT_FN vec strided(const scalar *from, long step) {
     vec x;
-    x.v =
-        listed([&](int l) { return half[l / HALF][l % HALF * step]; }, std::make_integer_sequence<int, VECTOR_LANES>());
+#ifdef LONG_PACKS
+    for (auto &part : x.v.part) part = strided_vector<lanes_d::Part>(from, step), from += lanes_d::OF_PART * step;
+#else
+    x.v = strided_vector<lanes_d>(from, step);
+#endif
     return x;
 }
 

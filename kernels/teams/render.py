@@ -16,6 +16,7 @@ LEAGUE = (
     "report:address line:address"
 )
 
+LONG_PACK = 1024  # bytes of several vectors side by side, which follow columns of memory
 LARGE = 2**20  # extent of an index where it is not known yet
 
 OPERANDS = """\
@@ -273,6 +274,16 @@ def together(kernel: Declaration, entry: Entry) -> list[Declaration]:
     return [k for k in kernel.of_header() if k.items.is_sized and source(k) == source(kernel)]
 
 
+def ahead_of_extents(kernel: Declaration, entry: Entry) -> list[list[Declaration]]:
+    """The sources that serve a kernel whatever its extents are: see `together`, and that of many indices."""
+    groups = [together(kernel, entry)]
+    many = kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks, lambda _: LARGE)
+    if kernel.items.is_sized and many is not kernel:
+        groups.append([many])
+
+    return groups
+
+
 def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     """The source of kernels that share a header.
 
@@ -281,6 +292,8 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     header = kernels[0].header
 
     text = []
+    if kernels[0].items.has_long_packs and not kernels[0].is_checked:
+        text.append(f"#define LONG_PACKS {LONG_PACK}")
     if np.dtype(dtype) == np.float32:
         text.append("#define FRAME_SINGLE")
     if kernels[0].is_checked:

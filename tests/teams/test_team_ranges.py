@@ -389,6 +389,26 @@ def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
     assert not tiles_over(arrays, order="right").sized(extents, False, size_of).across
 
 
+@pytest.mark.parametrize(
+    "arrays, extents, order, inner",
+    [
+        ("A(I,J) B(I,J)", "I J", "left", (1, 0)),
+        ("A(I,J):left B(I,J,3):left", "I J", "right", (0, 1)),
+        ("A(I,J) B(I,J)", "1:I 2:J-1", "right left", (1, 0)),
+        ("A(I,J) B(I,J):left", "I J", "left", (0, 1)),  # arrays lie across each other
+        ("A(n,n)", "n n", "left", (0, 1)),  # a body may take either index first
+        ("x(I) y(J)", "I J", "left", (0, 1)),
+    ],
+)
+def test_lanes_of_a_cpu_follow_memory_whatever_order_is_declared(arrays, extents, order, inner):
+    """Where all arrays lie alike, and names say along which index. A device's threads lie as declared."""
+    for tile in (None, (8, 8)):
+        tiles = tiles_over(arrays, extents, order, tile)
+        assert tiles.sized([100, 100], False, lambda _: 3).inner == inner
+        if tile:
+            assert tiles.sized([100, 100], True, int).inner == tiles.inner
+
+
 def test_tiles_of_a_cpu_in_columns_are_narrow():
     """Where an array has long extents behind all indices, a body that goes along them uses again what the others have:
     few indices along memory, many of the others. Not where these extents are short, nor on a device."""
