@@ -39,6 +39,7 @@ class Items(abc.ABC):
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
     arguments: typing.ClassVar[tuple[str, ...]] = ()  # C++: further arguments of the loop
+    view_ahead = "ViewAhead"  # C++: of arrays that are asked_ahead
 
     def __str__(self):
         return f"{self.kind} {' '.join(self.extents)}"
@@ -111,7 +112,8 @@ class Items(abc.ABC):
         return ()
 
     def asked_ahead(self) -> tuple[str, ...]:
-        """Names of the arrays along which a CPU's packs go in columns, or in rows, and ask for lines ahead."""
+        """Names of the arrays of which a CPU asks for lines ahead: packs go in columns or in rows, or rows may
+        be many short ones."""
         return ()
 
     def ahead_of(self, kernel_scatters: bool) -> list[str]:
@@ -124,6 +126,7 @@ class LeagueItems(Items):
     """body(m, team, results...) for each team."""
 
     rows: tuple[str, ...] = ()  # names of the arrays that are read and have a row for each team
+    other_rows: tuple[str, ...] = ()  # of those that are read and have rows otherwise
 
     kind = "league"
     has_teams = True
@@ -140,8 +143,13 @@ class LeagueItems(Items):
     def holders(self, threads):
         return 1
 
+    view_ahead = "ViewOfRows"
+
     def ahead_of(self, kernel_scatters):
         return [f"rows_of_teams(m.{name})" for name in self.rows]
+
+    def asked_ahead(self):
+        return self.other_rows
 
 
 @dataclasses.dataclass(frozen=True)

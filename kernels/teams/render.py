@@ -111,7 +111,7 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        template = "ViewAhead" if a.name in self.ahead else "View"
+        template = self.kernel.items.view_ahead if a.name in self.ahead else "View"
         view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
         of_record = f"{view}(({kind} *)a.at_{a.name}, a.extent_{a.name})"
         if self.kernel.is_checked:

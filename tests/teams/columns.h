@@ -44,3 +44,25 @@ template <class M, class I> POINT_FN void columns_of_parts(const M &m, const I i
     for (long j = 0; j < m.V; ++j) sum += m.A(0, i, j) - m.A(1, i, j);
     m.sum(i) = sum;
 }
+
+// Teams over several short rows: their lanes along a row, a part of it, whole numbers
+template <class M, class Team, class S> POINT_FN void short_rows(const M &m, const Team &team, S &total) {
+    const long first = team.league_rank() * m.share;
+    const auto member = team.member();
+    double all;
+    reduce(
+        team.each(min(m.share, m.N - first)),
+        [&](long k, auto &rows) {
+            const long row = first + k;
+            double sum, some;
+            long whole;
+            const auto b = subview(m.B, ALL, row);
+            reduce(member.vector(m.V), [&](auto j, auto &s) { s += m.A(row, j) * m.x(j); }, sum);
+            reduce(member.vector(m.V - 1), [&](auto j, auto &s) { s += b(j + 1) + m.B(j, row); }, some);
+            reduce(member.vector(m.V), [&](auto j, auto &s) { s += m.k(row, j); }, whole);
+            single_per_member(member, [&] { m.sum(row) = sum + some + whole; });
+            rows += sum;
+        },
+        all);
+    single_per_team(team, [&] { total += all; });
+}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from team_cases import kernel
 
-from kernels import MDRange, Range, get_backend
+from kernels import League, MDRange, Range, get_backend
 from kernels.teams.policies import Policy
 from kernels.teams.render import ahead_of_extents
 from kernels.teams.words import arrays_of
@@ -39,6 +39,15 @@ PAIRS = columns(
     "columns_of_pairs", MDRange("I J"), "A(I,J,V):left x(V) sum(I,J):left seen(I,J):left:whole", writes="sum seen"
 )
 PARTS = columns("columns_of_parts", Range("n"), "A(2,n,V):left sum(n)", writes="sum")
+
+ROWS = columns(
+    "short_rows",
+    League("(N + share - 1) // share", team="auto 16", vector=2),
+    "A(N,V) B(V,N):left x(V) k(N,V):int32 sum(N)",
+    writes="sum",
+    results="total",
+    numbers="share",
+)
 
 
 def whole(shape, dtype=np.float64):
@@ -109,6 +118,19 @@ def test_every_second_number(cpu):
     arrays = cpu.placed(A=A, sum=np.full(n, np.nan))
     PARTS.run(arrays, cpu, quick=True)
     np.testing.assert_array_equal(arrays["sum"], (A[0] - A[1]).sum(1))
+
+
+@pytest.mark.parametrize("n", [50, 20_011])  # the caches have all rows; they do not
+def test_teams_over_short_rows(cpu, n):
+    A, B, x, k = whole((n, 10)), whole((10, n)), whole((10,)), whole((n, 10), np.int32)
+    given = dict(A=np.ascontiguousarray(A), B=B, x=x, k=np.ascontiguousarray(k), sum=np.full(n, np.nan))
+    arrays = cpu.placed(**given)
+    run = ROWS.bind(arrays, cpu, quick=True, share=97)
+    run()
+
+    wanted = A @ x + B.sum(0) - B[0] + B.sum(0) - B[-1] + k.sum(1)
+    np.testing.assert_array_equal(arrays["sum"], wanted)
+    assert run.value("total") == (A @ x).sum()
 
 
 def items_of(policy: Policy, arrays: str):
