@@ -57,9 +57,9 @@ class Items(abc.ABC):
         """Whether its code is known without the extents."""
         return True
 
-    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int]) -> Items:
+    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int], may_be_long=True) -> Items:
         """These items with what follows from their extents. in_blocks: of the backend. size_of: the value of an array's
-        extent."""
+        extent. may_be_long: whether packs of several vectors pay for the body."""
         return self
 
     def number(self, extents: list[int]) -> int:
@@ -169,8 +169,8 @@ class RangeItems(Items):
     )
     arguments = ("a.begin[0]",)
 
-    def sized(self, extents, in_blocks, size_of):
-        has_columns = not in_blocks and self.layouts.has_long_columns(0, extents[0], size_of)
+    def sized(self, extents, in_blocks, size_of, may_be_long=True):
+        has_columns = may_be_long and not in_blocks and self.layouts.has_long_columns(0, extents[0], size_of)
         return dataclasses.replace(self, has_columns=True) if has_columns else self
 
     @property
@@ -210,7 +210,7 @@ class ScanItems(RangeItems):
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
-    def sized(self, extents, in_blocks, size_of):
+    def sized(self, extents, in_blocks, size_of, may_be_long=True):
         return LongScanItems(self.extents, self.layouts) if in_blocks and extents[0] >= MANY else self
 
     def of_block(self, threads):
@@ -274,12 +274,12 @@ class TileItems(Items):
     def is_sized(self):
         return bool(self.tile) and (self.is_known or not self.layouts.has_more)
 
-    def sized(self, extents, in_blocks, size_of):
+    def sized(self, extents, in_blocks, size_of, may_be_long=True):
         several = self._several(extents) if in_blocks and self.tile else 1
         if several > 1:
             return dataclasses.replace(self, is_known=True, several=several)
         if not in_blocks and self._lies_otherwise:
-            return dataclasses.replace(self, orders=()).sized(extents, in_blocks, size_of)
+            return dataclasses.replace(self, orders=()).sized(extents, in_blocks, size_of, may_be_long)
         if self.is_sized:
             return self
 
@@ -290,7 +290,8 @@ class TileItems(Items):
         across = self.layouts.across_rows(extents, size_of) if is_open else ()
         has_columns = not in_blocks and self.layouts.has_columns(size_of)
         fastest = self._declared()[0]
-        is_long = has_columns and not self.tile and self.layouts.has_long_columns(fastest, extents[fastest], size_of)
+        is_open_long = may_be_long and has_columns and not self.tile
+        is_long = is_open_long and self.layouts.has_long_columns(fastest, extents[fastest], size_of)
         if across:
             tile = self.layouts.tile_across_rows(across, extents)
         elif is_long:

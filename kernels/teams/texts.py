@@ -16,6 +16,9 @@ ASKS = re.compile(
 SINGLE = re.compile(r"\beach_lane\s*\(")
 ONCE = re.compile(r"\b(each_lane|single_per_\w+|for_each)\s*\(")  # no packs are at work
 PACKS = re.compile(r"vector|reduce|scan")  # loops over packs
+FUNCTION = re.compile(
+    r"\b(exp|log|pow|cbrt|a?(sin|cos|tan)h?|atan2|erf|[lt]gamma|hypot|fmod|remainder)(m?1p?|2|10|c)?\s*\("
+)
 BRACKET = re.compile(r"[(){}]")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -45,6 +48,12 @@ def asks_in_packs(header: pathlib.Path, others: frozenset[str]) -> bool:
     """Whether the bodies of a header but `others` may ask for the value before an atomic, or for a unique id, while a
     pack is at work. Each lane then has an answer of its own."""
     return bool(ASKS.search(beside_single_lanes(reached(_text(header), others), ONCE)))
+
+
+def computes(header: pathlib.Path, others: frozenset[str]) -> bool:
+    """Whether the bodies of a header but `others` have functions of many operations. These take longer than memory, and
+    are to stay in registers."""
+    return bool(FUNCTION.search(reached(_text(header), others)))
 
 
 def _text(header: pathlib.Path) -> str:

@@ -15,12 +15,12 @@ template <class M, class I, class S, class L> POINT_FN void columns(const M &m, 
     most.join(sum, i);
 }
 
-// Functions of real numbers, and whole ones: an index that is read, a condition, an atomic, single lanes
+// Whole numbers beside real ones: an index that is read, a condition, an atomic, single lanes
 template <class M, class I> POINT_FN void columns_of_all(const M &m, const I i) {
     const auto k = m.k(i);
     Real<I> sum(0.0);
-    for (long j = 0; j < m.V; ++j) sum += fabs(m.A(i, j)) * exp(-0.125 * j);
-    m.sum(i) = sqrt(sum) + pow(m.x(k % m.V), 2.0) + 0.5 * i;
+    for (long j = 0; j < m.V; ++j) sum += fabs(m.A(i, j)) / (1.0 + j);
+    m.sum(i) = sqrt(sum) + m.x(k % m.V) + 0.5 * i;
     m.moved(k) = m.A(i, 1);
     m.bins(k % 7) += 1;
     atomic_add(m.count(0), 1);
@@ -28,6 +28,13 @@ template <class M, class I> POINT_FN void columns_of_all(const M &m, const I i) 
     each_lane(i, [&](long one) {
         if (one % 3 == 0) atomic_add(m.count(2), one);
     });
+}
+
+// A function that takes longer than memory
+template <class M, class I> POINT_FN void columns_of_functions(const M &m, const I i) {
+    Real<I> sum(0.0);
+    for (long j = 0; j < m.V; ++j) sum += exp(-0.125 * m.A(i, j));
+    m.sum(i) = sum;
 }
 
 // Two indices, of which the first has its neighbours side by side

@@ -35,6 +35,7 @@ ALL = columns(
     "A(n,V):left x(V) k(n):int32 sum(n) moved(n) bins(7):whole:scatter count(3):whole",
     writes="sum moved bins count",
 )
+FUNCTIONS = columns("columns_of_functions", Range("n"), "A(n,V):left sum(n)", writes="sum")
 PAIRS = columns(
     "columns_of_pairs", MDRange("I J"), "A(I,J,V):left x(V) sum(I,J):left seen(I,J):left:whole", writes="sum seen"
 )
@@ -80,7 +81,7 @@ def test_real_numbers(cpu, n, first, dtype):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_functions_whole_numbers_and_single_lanes(cpu, n):
+def test_whole_numbers_and_single_lanes(cpu, n):
     A, x = whole((n, V)), whole((V,))
     k = np.random.default_rng(2).permutation(n).astype(np.int32)
     given = dict(sum=np.full(n, np.nan), moved=np.full(n, np.nan), bins=np.zeros(7, int), count=np.zeros(3, int))
@@ -88,12 +89,21 @@ def test_functions_whole_numbers_and_single_lanes(cpu, n):
     ALL.run(arrays, cpu, quick=True)
 
     i = np.arange(n)
-    wanted = np.sqrt(abs(A) @ np.exp(-0.125 * np.arange(V))) + x[k % V] ** 2 + 0.5 * i
+    wanted = np.sqrt((abs(A) / np.arange(1.0, V + 1)).sum(1)) + x[k % V] + 0.5 * i
     # V + 4 roundings of terms without a change of sign
     np.testing.assert_allclose(arrays["sum"], wanted, rtol=(V + 4) * np.finfo(float).eps)
     np.testing.assert_array_equal(arrays["moved"][k], A[:, 1])
     np.testing.assert_array_equal(arrays["bins"], np.bincount(k % 7, minlength=7))
     np.testing.assert_array_equal(arrays["count"], [n, (k & 3).sum(), i[i % 3 == 0].sum()])
+
+
+def test_functions_stay_in_registers(cpu):
+    A = whole((MANY, V))
+    arrays = cpu.placed(A=A, sum=np.full(MANY, np.nan))
+    run = FUNCTIONS.bind(arrays, cpu, quick=True)
+    run()
+    assert not run.kernel.items.has_long_packs
+    np.testing.assert_allclose(arrays["sum"], np.exp(-0.125 * A).sum(1), rtol=(V + 4) * np.finfo(float).eps)
 
 
 @pytest.mark.parametrize("J", [1, 5, 40])

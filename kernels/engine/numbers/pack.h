@@ -162,6 +162,8 @@ template <class R> POINT_FN R inverse_root_from(const R x, const R y) {
 
 #ifdef AVX512_DOUBLE
 #include "engine/numbers/avx512.h"
+#elif defined(LONG_PACKS)
+POINT_FN vec sqrt(vec a) { return vec(roots(a.v)); }
 #else
 POINT_FN vec sqrt(vec a) {
     HARDWARE(sqrt, (hardware)a.v);

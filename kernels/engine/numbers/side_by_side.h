@@ -109,3 +109,27 @@ template <class To, class T> POINT_FN To converted(const SideBySide<T> &x) {
     for (int k = 0; k < To::PARTS; ++k) all.part[k] = __builtin_convertvector(x.part[k], typename To::Part);
     return all;
 }
+
+// Square roots of a part: one instruction where the processor has it
+#if PART_BYTES == 64 && defined(FRAME_SINGLE)
+#define ROOTS_OF_PART(x) _mm512_sqrt_ps((__m512)(x))
+#elif PART_BYTES == 64
+#define ROOTS_OF_PART(x) _mm512_sqrt_pd((__m512d)(x))
+#elif PART_BYTES == 32 && defined(FRAME_SINGLE)
+#define ROOTS_OF_PART(x) _mm256_sqrt_ps((__m256)(x))
+#elif PART_BYTES == 32
+#define ROOTS_OF_PART(x) _mm256_sqrt_pd((__m256d)(x))
+#endif
+#ifdef ROOTS_OF_PART
+POINT_FN SideBySide<scalar> roots(const SideBySide<scalar> &x) {
+    SideBySide<scalar> all;
+    for (int k = 0; k < all.PARTS; ++k) all.part[k] = (SideBySide<scalar>::Part)ROOTS_OF_PART(x.part[k]);
+    return all;
+}
+#else
+POINT_FN SideBySide<scalar> roots(const SideBySide<scalar> &x) {
+    SideBySide<scalar> all;
+    for (int l = 0; l < all.LANES; ++l) all[l] = __builtin_sqrt(x[l]);
+    return all;
+}
+#endif
