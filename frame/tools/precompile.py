@@ -11,7 +11,7 @@ import sys
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.registry import split
-from kernels.teams.render import render, together
+from kernels.teams.render import ahead_of_extents, render
 
 from ..config import PRECISIONS
 from ..errors import closest, refuse
@@ -161,10 +161,13 @@ def _names(given, mixture, added: list[str]) -> list[str]:
 
 
 def _teams(names: list[str], backend, dtype) -> None:
-    """Compiles team kernels, those of a header that share a source together."""
+    """Compiles team kernels, those of a header that share a source ahead_of_extents."""
     teams = kernels.registry.team_kernels
-    groups = [together(teams[name], backend.entry) for name in names]
-    for group in {group[0].name: group for group in groups}.values():
+    groups = []
+    for name in names:
+        groups += ahead_of_extents(teams[name], backend.entry)
+
+    for group in {(group[0].name, group[0].items.has_long_packs): group for group in groups}.values():
         backend.compile(render(group, backend.entry, dtype))
         print(f"{backend}  {' '.join(k.name for k in group)}")
 

@@ -37,3 +37,27 @@ template <class T, int RANK, Layout LAYOUT, class... A>
 POINT_FN auto subview(const ViewAhead<T, RANK, LAYOUT> &v, A... a) {
     return ask_ahead(subview(static_cast<const View<T, RANK, LAYOUT> &>(v), a...));
 }
+
+// An array that a league reads. Where it has many short rows, what is done for each row holds a core up, so that it
+// does not read ahead far enough: each pack of neighbours asks for a line of later rows.
+template <class T, int RANK, Layout LAYOUT> struct ViewOfRows : View<T, RANK, LAYOUT> {
+    static constexpr long LATER = 4096, SHORT = 1024, LARGE = 1 << 20; // bytes
+    long later = 0; // numbers; 0: rows are long, or the caches have them all
+    POINT_FN ViewOfRows(T *data, const long (&n)[RANK]) : View<T, RANK, LAYOUT>(data, n) {
+        constexpr long SIZE = sizeof(T);
+        const long row = n[LAYOUT == RIGHT ? RANK - 1 : 0];
+        long all = SIZE;
+        for (const long extent : n) all *= extent;
+        if (row * SIZE <= SHORT && all > LARGE) later = LATER / SIZE;
+    }
+    template <class... I> POINT_FN decltype(auto) operator()(const I &...i) const {
+        if (later) ask_later(this->data + later, this->template offset<0>(index_of(i)...));
+        return View<T, RANK, LAYOUT>::operator()(i...);
+    }
+
+private:
+    template <class I> POINT_FN static void ask_later(const T *, const I &) {}
+    template <bool FULL> POINT_FN static void ask_later(const T *data, const Lanes<FULL> &at) {
+        if (at.step == 1) __builtin_prefetch(data + at.first, 0, 2);
+    }
+};

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
+from . import texts
 from .items import Items, TileItems, checked_tile
 from .layouts import MOST_THREADS
 from .policies import Sizes
@@ -106,7 +107,8 @@ class Declaration:
 
     def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int]) -> Declaration:
         """The same kernel with what follows from the extents of its items and arrays; see Items.sized."""
-        items = self.items.sized(extents, in_blocks, size_of)
+        may_be_long = not texts.computes(self.header, self.other_bodies())
+        items = self.items.sized(extents, in_blocks, size_of, may_be_long)
         return self if items is self.items else dataclasses.replace(self, items=items)
 
     def with_copies(self, names: tuple[str, ...]) -> Declaration:

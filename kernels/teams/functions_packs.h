@@ -62,6 +62,7 @@ POINT_FN vec fma(const vec &x, const vec &y, const vec &z) {
 }
 
 POINT_FN vec &operator/=(vec &a, const vec &b) { return a = a / b; }
+POINT_FN vec operator+(const vec &a) { return a; }
 
 // ---- questions about real numbers
 constexpr double LARGEST_NUMBER = IN_SINGLE ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
@@ -87,6 +88,7 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto min(const A &a, cons
     return each_of<true>(whole_of(a), whole_of(b), [](long x, long y) { return min(x, y); });
 }
 
+template <class A, WITH_WHOLE(A, A)> POINT_FN auto operator+(const A &a) { return whole_of(a); }
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto abs(const A &a) { return max(a, 0 - a); }
 
 template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {

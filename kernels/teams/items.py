@@ -39,6 +39,7 @@ class Items(abc.ABC):
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
     arguments: typing.ClassVar[tuple[str, ...]] = ()  # C++: further arguments of the loop
+    view_ahead = "ViewAhead"  # C++: of arrays that are asked_ahead
 
     def __str__(self):
         return f"{self.kind} {' '.join(self.extents)}"
@@ -56,9 +57,9 @@ class Items(abc.ABC):
         """Whether its code is known without the extents."""
         return True
 
-    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int]) -> Items:
+    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int], may_be_long=True) -> Items:
         """These items with what follows from their extents. in_blocks: of the backend. size_of: the value of an array's
-        extent."""
+        extent. may_be_long: whether packs of several vectors pay for the body."""
         return self
 
     def number(self, extents: list[int]) -> int:
@@ -101,12 +102,18 @@ class Items(abc.ABC):
         """C++: statements ahead of the loop."""
         return ""
 
+    @property
+    def has_long_packs(self) -> bool:
+        """Whether a CPU's packs are several vectors side by side."""
+        return False
+
     def beside(self) -> tuple[str, ...]:
         """Names of the arrays in which neighbours of a CPU's pack of indices lie side by side."""
         return ()
 
     def asked_ahead(self) -> tuple[str, ...]:
-        """Names of the arrays along which a CPU's packs go in columns, or in rows, and ask for lines ahead."""
+        """Names of the arrays of which a CPU asks for lines ahead: packs go in columns or in rows, or rows may
+        be many short ones."""
         return ()
 
     def ahead_of(self, kernel_scatters: bool) -> list[str]:
@@ -119,6 +126,7 @@ class LeagueItems(Items):
     """body(m, team, results...) for each team."""
 
     rows: tuple[str, ...] = ()  # names of the arrays that are read and have a row for each team
+    other_rows: tuple[str, ...] = ()  # of those that are read and have rows otherwise
 
     kind = "league"
     has_teams = True
@@ -135,8 +143,13 @@ class LeagueItems(Items):
     def holders(self, threads):
         return 1
 
+    view_ahead = "ViewOfRows"
+
     def ahead_of(self, kernel_scatters):
         return [f"rows_of_teams(m.{name})" for name in self.rows]
+
+    def asked_ahead(self):
+        return self.other_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +157,7 @@ class RangeItems(Items):
     """body(m, i, results...) for each index, a thread each."""
 
     layouts: Layouts = Layouts()  # of the arrays
+    has_columns: bool = False  # many indices, and bodies that go along columns of memory on a CPU
 
     kind = "range"
     sharing = 512
@@ -154,6 +168,14 @@ class RangeItems(Items):
         "BODY_CALL({body}(m, k{arguments_of_results})), i); }}"
     )
     arguments = ("a.begin[0]",)
+
+    def sized(self, extents, in_blocks, size_of, may_be_long=True):
+        has_columns = may_be_long and not in_blocks and self.layouts.has_long_columns(0, extents[0], size_of)
+        return dataclasses.replace(self, has_columns=True) if has_columns else self
+
+    @property
+    def has_long_packs(self):
+        return self.has_columns
 
     def of_block(self, threads):
         return threads
@@ -168,7 +190,7 @@ class RangeItems(Items):
         return [f"m.{array.name}" for array in self.layouts.arrays if kernel_scatters and array.is_plain]
 
     def asked_ahead(self):
-        return self.layouts.in_columns(0) + self.layouts.in_rows(0)
+        return () if self.has_long_packs else self.layouts.in_columns(0) + self.layouts.in_rows(0)
 
 
 class ScanItems(RangeItems):
@@ -188,7 +210,7 @@ class ScanItems(RangeItems):
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
-    def sized(self, extents, in_blocks, size_of):
+    def sized(self, extents, in_blocks, size_of, may_be_long=True):
         return LongScanItems(self.extents, self.layouts) if in_blocks and extents[0] >= MANY else self
 
     def of_block(self, threads):
@@ -230,6 +252,7 @@ class TileItems(Items):
     is_known: bool = False  # the extents of arrays, and what follows for a CPU:
     across: Order = ()  # an open order across rows of arrays; empty: as the arrays lie
     has_columns: bool = False  # see Layouts.has_columns
+    has_long_columns: bool = False  # the same; open tiles, whose lanes lie along many indices
     several: int = 1  # tiles of a device's block, next to one another along the fastest index
 
     kind = "tiles"
@@ -251,10 +274,12 @@ class TileItems(Items):
     def is_sized(self):
         return bool(self.tile) and (self.is_known or not self.layouts.has_more)
 
-    def sized(self, extents, in_blocks, size_of):
+    def sized(self, extents, in_blocks, size_of, may_be_long=True):
         several = self._several(extents) if in_blocks and self.tile else 1
         if several > 1:
             return dataclasses.replace(self, is_known=True, several=several)
+        if not in_blocks and self._lies_otherwise:
+            return dataclasses.replace(self, orders=()).sized(extents, in_blocks, size_of, may_be_long)
         if self.is_sized:
             return self
 
@@ -263,12 +288,31 @@ class TileItems(Items):
 
         is_open = not in_blocks and not self.orders
         across = self.layouts.across_rows(extents, size_of) if is_open else ()
+        has_columns = not in_blocks and self.layouts.has_columns(size_of)
+        fastest = self._declared()[0]
+        is_open_long = may_be_long and has_columns and not self.tile
+        is_long = is_open_long and self.layouts.has_long_columns(fastest, extents[fastest], size_of)
         if across:
             tile = self.layouts.tile_across_rows(across, extents)
+        elif is_long:
+            tile = self.layouts.tile_down_columns(self._declared(), extents)
         else:
             tile = self.layouts.tile(self._declared(), extents, in_blocks)
-        has_columns = not in_blocks and self.layouts.has_columns(size_of)
-        return dataclasses.replace(self, is_known=True, across=across, has_columns=has_columns, tile=self.tile or tile)
+
+        return dataclasses.replace(
+            self,
+            is_known=True,
+            across=across,
+            has_columns=has_columns,
+            has_long_columns=is_long and not across,
+            tile=self.tile or tile,
+        )
+
+    @property
+    def _lies_otherwise(self) -> bool:
+        """Whether all arrays lie in the same order, and the declared one is another: a core then follows memory."""
+        lie = {array.order for array in self.layouts.arrays}
+        return bool(self.orders) and self.layouts.has_names_of_its_own and len(lie) == 1 and lie != {self._declared()}
 
     def _several(self, extents: list[int]) -> int:
         """How many tiles a device's block has where threads follow memory: a warp then has whole lines of it, and a
@@ -345,7 +389,7 @@ class TileItems(Items):
         return threads
 
     def text(self, block):
-        fit = self.layouts.fit(self.inner, self.has_columns)
+        fit = self.layouts.fit(self.inner, self.has_columns, self.has_long_columns)
         return {
             "outer": _order(self.outer),
             "inner": _order(self.inner),
@@ -355,7 +399,13 @@ class TileItems(Items):
     def beside(self):
         return self.layouts.beside(self.inner[0])
 
+    @property
+    def has_long_packs(self):
+        return self.has_long_columns
+
     def asked_ahead(self):
+        if self.has_long_packs:
+            return ()
         fastest = self.inner[0]
         return self.layouts.in_columns(fastest) + (self.layouts.in_rows(fastest) if self.across else ())
 

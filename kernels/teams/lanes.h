@@ -57,9 +57,39 @@ POINT_FN long at_lane(long i, long) { return i; }
 
 // f(i, j, ...), or f of single indices where it takes no packs
 template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f);
+#ifdef SINGLE_LANES // bodies ask for the value before an atomic, which differs by the lane
+constexpr bool IN_SINGLE_LANES = true;
+#else
+constexpr bool IN_SINGLE_LANES = false;
+#endif
+
+// A function of this layer, which hands packs on
+template <class F> struct OfPacks {
+    F f;
+    template <bool FULL> POINT_FN void operator()(const Lanes<FULL> &i) const { f(i); }
+};
+
+template <class F> POINT_FN OfPacks<F> of_packs(const F &f) { return {f}; }
+
+template <bool, class F, class... I> struct OneByOne {
+    static constexpr bool value = false;
+};
+
+template <class F, class... I> struct OneByOne<true, F, I...> : CanCall<F, I...> {};
+
 template <class F, class... I> POINT_FN void at_each(const F &f, const I &...i) {
-    if constexpr ((SAME<I, long> && ...) || CanCall<F, const I &...>::value) f(i...);
+    if constexpr ((SAME<I, long> && ...)) f(i...);
+    else if constexpr (OneByOne<IN_SINGLE_LANES, F, decltype(at_lane(i, 0L))...>::value)
+        each_lane(pack_among(i...), [&](long k) { f(at_lane(i, k)...); });
+    else if constexpr (CanCall<F, const I &...>::value) f(i...);
     else each_lane(pack_among(i...), [&](long k) { f(at_lane(i, k)...); });
+}
+
+// The same with what f adds to
+template <class F, bool FULL, class... More> POINT_FN void at_lanes(const F &f, const Lanes<FULL> &i, More &...more) {
+    if constexpr (sizeof...(More) == 0) at_each(f, i);
+    else if constexpr (IN_SINGLE_LANES) each_lane(i, [&](long k) { f(k, more...); });
+    else f(i, more...);
 }
 
 // ---- the pack at work
@@ -74,8 +104,7 @@ struct Work { // a loop over packs, which finds the count once
     template <bool FULL, class F, class... More> POINT_FN void at_pack(const F &f, Lanes<FULL> i, More &...more) const {
         i.work = count;
         *count = i.count;
-        if constexpr (sizeof...(More) > 0) f(i, more...);
-        else at_each(f, i);
+        at_lanes(f, i, more...);
         *count = 1;
     }
 };
@@ -95,8 +124,7 @@ POINT_FN int count_at_work() { return 1; }
 struct Work {
     template <bool FULL, class F, class... More>
     POINT_FN void at_pack(const F &f, const Lanes<FULL> &i, More &...more) const {
-        if constexpr (sizeof...(More) > 0) f(i, more...);
-        else at_each(f, i);
+        at_lanes(f, i, more...);
     }
 };
 
@@ -331,14 +359,37 @@ template <class I> POINT_FN vec gathered(const scalar *data, const I &i) {
     return x;
 }
 
-// A full pack of neighbours that are `step` apart. Four places of each half have their steps in common, so that all
+// A vector of neighbours that are `step` apart. Four places of each half have their steps in common, so that all
 // addresses stay in registers.
-POINT_FN vec strided(const scalar *from, long step) {
-    constexpr int HALF = VECTOR_LANES / 2;
+template <class V, int... L>
+POINT_FN V strided_vector(const scalar *from, long step, std::integer_sequence<int, L...>) {
+    constexpr int HALF = sizeof...(L) / 2;
     const scalar *const half[] = {from, from + HALF * step};
+    return V{half[L / HALF][L % HALF * step]...};
+}
+
+// Of every second number, such as real parts: two vectors, the second of which ends with the last number
+template <class V, int... L> POINT_FN V every_second(const scalar *from, std::integer_sequence<int, L...>) {
+    constexpr int W = sizeof...(L);
+    V first, second;
+    memcpy(&first, from, sizeof first);
+    memcpy(&second, from + W - 1, sizeof second);
+    return __builtin_shufflevector(first, second, (2 * L < W ? 2 * L : 2 * L + 1)...);
+}
+
+template <class V> POINT_FN V strided_vector(const scalar *from, long step) {
+    typedef std::make_integer_sequence<int, sizeof(V) / sizeof(scalar)> Numbers;
+    return step == 2 ? every_second<V>(from, Numbers()) : strided_vector<V>(from, step, Numbers());
+}
+
+// A full pack
+POINT_FN vec strided(const scalar *from, long step) {
     vec x;
-    x.v =
-        listed([&](int l) { return half[l / HALF][l % HALF * step]; }, std::make_integer_sequence<int, VECTOR_LANES>());
+#ifdef LONG_PACKS
+    for (auto &part : x.v.part) part = strided_vector<lanes_d::Part>(from, step), from += lanes_d::OF_PART * step;
+#else
+    x.v = strided_vector<lanes_d>(from, step);
+#endif
     return x;
 }
 

@@ -22,11 +22,13 @@ PART = 8  # of a device's along the fastest index, where arrays lie across each 
 AGAIN = (64, 1024)  # indices along the fastest index, and threads, of a device's block whose threads read the same
 BEYOND = 1.05  # threads for an index of a row, beside the least number of them
 STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
-SHORT = 4096  # indices of a row that a core of a CPU reads by itself, since the next row lies behind it
+SHORT = 512  # indices of a row that a core of a CPU takes whole, since the next row lies behind it
 LINE = 8  # numbers of a line of a CPU's memory
 ROWS = 32  # numbers between neighbours from which on a CPU's lanes follow a row each
 FOLLOWED = 256  # numbers that such a lane follows, at least
 LANES = 64  # indices for lanes, at least
+LONG_RUN = 128  # indices of a tile of such packs along the fastest index
+MANY = 2**14  # indices from which on packs of several vectors leave enough of them for a CPU's cores
 WARP = REFERENCE.warp
 
 
@@ -63,6 +65,7 @@ class Layouts:
     rank: int = 1  # indices of the range
     count: int = 0  # arrays of the kernel
     arrays: tuple[ArrayOrder, ...] = ()  # those that have all indices
+    has_names_of_its_own: bool = True  # each index has a name, so that it is known along which dimensions it goes
     again: Order = ()  # indices that an array with further extents lacks: a body reads the same of it for all of them
 
     @functools.cached_property
@@ -86,6 +89,12 @@ class Layouts:
         """Whether a body that goes along the extents behind all indices is at more places of memory than a core
         follows. size_of: an extent's value."""
         return any(math.prod(map(size_of, array.columns)) >= ROWS for array in self.arrays if array.columns)
+
+    def has_long_columns(self, index: int, extent: int, size_of: Callable[[str], int]) -> bool:
+        """Whether a CPU's packs of several vectors along an index pay: a body goes along columns, and there are enough
+        indices for all cores. size_of: an extent's value."""
+        near = [array for array in self.arrays if array.order[0] == index and array.columns]
+        return extent >= MANY and any(math.prod(map(size_of, array.columns)) >= ROWS for array in near)
 
     def in_columns(self, index: int) -> tuple[str, ...]:
         """Names of the arrays in which a body goes along columns, while a CPU's lanes lie along an index: neighbours
@@ -139,6 +148,13 @@ class Layouts:
         tile[order[0]] = 2 * LINE
         for d in order[1:]:
             tile[d] = min(max(extents[d], 1), MOST_THREADS // math.prod(tile))
+        return tuple(tile)
+
+    def tile_down_columns(self, order: Order, extents: list[int]) -> tuple[int, ...]:
+        """A CPU's tile for packs of several vectors: some packs, and many of the others, which share what they read."""
+        tile = [1] * len(extents)
+        tile[order[0]] = LONG_RUN
+        _grow(tile, order[1:], _powers_above(extents), MOST_THREADS)
         return tuple(tile)
 
     def tile(self, order: Order, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
@@ -205,11 +221,14 @@ class Layouts:
         _grow(tile, near, most, threads)
         return tuple(tile)
 
-    def fit(self, order: Order, in_columns: bool = False) -> Fit:
+    def fit(self, order: Order, in_columns: bool = False, in_long_columns: bool = False) -> Fit:
         """The shape of a CPU's tiles where they are many. Memory reads and writes a row of each array side by side, and
         a core follows a number of them only. Across an array each index is a row of it, and the others go along it.
-        in_columns: see has_columns; the other indices use again what is small beside them.
+        in_columns: see has_columns; the other indices use again what is small beside them. in_long_columns: by packs of
+        several vectors.
         """
+        if in_long_columns:
+            return Fit(LONG_RUN, 16, 16)
         if in_columns or (self.near and order[0] not in self.near):
             return Fit(16 if self.count < 2 else 8, 64, 64)
         if len(self.near) > 1:
@@ -266,12 +285,13 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
         elif order and len(array.extents) > len(order):
             again.update(set(range(len(words))) - set(order))
 
-    return Layouts(len(extents), len(arrays), tuple(found), tuple(sorted(again)))
+    has_own = "" not in words and len(set(words)) == len(words)
+    return Layouts(len(extents), len(arrays), tuple(found), has_own, tuple(sorted(again)))
 
 
 def _name(extent: str) -> str:
-    """The only name in a formula of an extent; empty if there is none, or several."""
-    names = set(re.findall(r"[^\W\d]\w*", extent))
+    """The only name in a formula of an extent, or in that of its end; empty if there is none, or several."""
+    names = set(re.findall(r"[^\W\d]\w*", extent.rpartition(":")[2]))
     return names.pop() if len(names) == 1 else ""
 
 

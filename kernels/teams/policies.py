@@ -69,7 +69,9 @@ class League(Policy):
 
     def items(self, where, arrays):
         teams = str(self.teams)
-        return LeagueItems((teams,), tuple([array.name for array in arrays if array.has_row_for_each(teams)]))
+        of_teams = [array.name for array in arrays if array.has_row_for_each(teams)]
+        read = [array.name for array in arrays if len(array.extents) > 1 and not array.written]
+        return LeagueItems((teams,), tuple(of_teams), tuple([name for name in read if name not in of_teams]))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,7 @@ LEAGUE = (
     "report:address line:address"
 )
 
+LONG_PACK = 1024  # bytes of several vectors side by side, which follow columns of memory
 LARGE = 2**20  # extent of an index where it is not known yet
 
 OPERANDS = """\
@@ -110,7 +111,7 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        template = "ViewAhead" if a.name in self.ahead else "View"
+        template = self.kernel.items.view_ahead if a.name in self.ahead else "View"
         view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
         of_record = f"{view}(({kind} *)a.at_{a.name}, a.extent_{a.name})"
         if self.kernel.is_checked:
@@ -188,9 +189,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
         writes=_flag(any(a.written for a in k.arrays)),
-        in_packs=_flag(
-            not entry.in_blocks and not k.is_checked and not texts.has_single_lanes(k.header, k.other_bodies())
-        ),
+        in_packs=_flag(_scans_in_packs(k, entry)),
         **k.items.text(str(threads) if entry.in_blocks else ""),
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
@@ -261,16 +260,26 @@ def together(kernel: Declaration, entry: Entry) -> list[Declaration]:
     """The kernels of its header that share a source with it.
 
     On a CPU leagues whose number of members is chosen are apart from the others: what the others do with atomics
-    would count as if these did it. So are kernels that count the lanes at work. A kernel whose tile follows from the
-    extents is by itself.
+    would count as if these did it. So are kernels that count the lanes at work, and those that go through packs lane by
+    lane. A kernel whose tile follows from the extents is by itself.
     """
     if not kernel.items.is_sized:
         return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks, lambda _: LARGE)]
 
-    def source(k: Declaration) -> tuple[bool, bool]:
-        return chosen(k, entry), counts_lanes(k, entry)
+    def source(k: Declaration) -> tuple[bool, ...]:
+        return chosen(k, entry), counts_lanes(k, entry), goes_lane_by_lane(k, entry)
 
     return [k for k in kernel.of_header() if k.items.is_sized and source(k) == source(kernel)]
+
+
+def ahead_of_extents(kernel: Declaration, entry: Entry) -> list[list[Declaration]]:
+    """The sources that serve a kernel whatever its extents are: see `together`, and that of many indices."""
+    groups = [together(kernel, entry)]
+    many = kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks, lambda _: LARGE)
+    if kernel.items.is_sized and many is not kernel:
+        groups.append([many])
+
+    return groups
 
 
 def render(kernels, entry: Entry, dtype, quick=False) -> Source:
@@ -281,6 +290,8 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     header = kernels[0].header
 
     text = []
+    if kernels[0].items.has_long_packs and not kernels[0].is_checked:
+        text.append(f"#define LONG_PACKS {LONG_PACK}")
     if np.dtype(dtype) == np.float32:
         text.append("#define FRAME_SINGLE")
     if kernels[0].is_checked:
@@ -289,6 +300,8 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         text.append("#define CALLS_OUT_OF_LINE")
     if any(counts_lanes(kernel, entry) for kernel in kernels):
         text.append("#define COUNTS_LANES")
+    if any(goes_lane_by_lane(kernel, entry) for kernel in kernels):
+        text.append("#define SINGLE_LANES")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
     for number, kernel in enumerate(kernels, 1):
@@ -312,6 +325,18 @@ def counts_lanes(k: Declaration, entry: Entry) -> bool:
     if any(array.scattered for array in k.arrays):
         return True
     return texts.changes_in_packs(k.header, k.other_bodies())
+
+
+def _scans_in_packs(k: Declaration, entry: Entry) -> bool:
+    """Whether a CPU's scan may call a body for packs."""
+    if entry.in_blocks or k.is_checked or goes_lane_by_lane(k, entry):
+        return False
+    return not texts.has_single_lanes(k.header, k.other_bodies())
+
+
+def goes_lane_by_lane(k: Declaration, entry: Entry) -> bool:
+    """Whether a CPU calls a kernel for one index after the other: each lane of a pack would get another answer."""
+    return not entry.in_blocks and texts.asks_in_packs(k.header, k.other_bodies())
 
 
 def _reads_ahead(k: Declaration, entry: Entry) -> bool:

@@ -144,11 +144,11 @@ template <class R, class T> struct ScanInPacks {
     // use(i, what the packs before i give, each lane of i with all before it in the pack); returns the sum of the block
     template <class Body, class Use> POINT_FN T each_pack(const Body &body, const Use &use) const {
         Values packs = Values::none(reducer); // in all lanes
-        const auto at = [&](auto i) INLINED {
+        const auto at = of_packs([&](auto i) INLINED {
             const Values with = brought(body, i).summed(reducer);
             use(i, packs, with);
             packs.join(reducer, Values::all(with.v[VECTOR_LANES - 1]));
-        };
+        });
         for_lanes_from(origin, first, behind, at, nullptr, Work());
         return packs.v[0];
     }

@@ -1,8 +1,8 @@
 // A scan over all indices of a launch on a CPU: body(i, s, last), first with last = false, then with last = true and
 // all before i in s.
 //
-// A thread takes the next block of indices, sums it, waits for the sum of all before, and goes through the block once
-// more while it is in its cache. A single thread goes through it once, where the sum is the same then. Blocks do not
+// A thread takes the next block of indices, sums it, adds the sums of all before, and goes through the block once more
+// while it is in its cache. A single thread goes through it once, where the sum is the same then. Blocks do not
 // depend on the threads, so sums do not.
 #pragma once
 #include "teams/scan_lanes.h"
@@ -29,10 +29,10 @@ template <class R, class T> struct ScanOneByOne {
         for (int p = 0; p < PARTS; ++p) {
             Lane lane = Lane::all();
             ScanPackAccumulator<R, T> own(reducer, lane);
-            const auto at = [&](auto i) {
+            const auto at = of_packs([&](auto i) {
                 lane = Lane::of(i);
                 at_each([&](auto k) BODY_CALL(body(k, own, false)), i);
-            };
+            });
             for_lanes(of_part(p), of_part(p + 1), at, &lane.alone);
             ahead[p] = all;
             reducer.join(all, own.folded());
@@ -61,56 +61,103 @@ template <class R, class T> struct ScanOneByOne {
     }
 };
 
-// Blocks whose sum is known, and the sum of all of them: in one line of memory, which goes from thread to thread.
-template <class T> struct alignas(128) ScanFront {
-    long done = 0;
-    T before;
-    POINT_FN void wait_for(long number) const { // nearly done, unless its thread has lost its core
-        for (int turns = 0; __atomic_load_n(&done, __ATOMIC_ACQUIRE) != number; ++turns)
-            if (turns > 1000) sched_yield();
+// Sums of blocks that threads have made known, each once. A thread may have lost its core before its block has a sum:
+// who waits for that sums the block, too, and nobody waits for the thread. (The body changes nothing before it has the
+// sum of all before.)
+template <class R, class T> struct ScanSums {
+    enum State { OPEN, TAKEN, KNOWN };
+    struct Sum {
+        T value;
+        int state;   // of OPEN = 0, as memory comes
+        int helpers; // threads that sum it, too
+    };
+    Sum *const of_block;
+    POINT_FN explicit ScanSums(long blocks) : of_block((Sum *)calloc(size_t(blocks) + 1, sizeof(Sum))) {}
+    POINT_FN ~ScanSums() { free(of_block); }
+    ScanSums(const ScanSums &) = delete;
+
+    POINT_FN bool is_known(long block) const {
+        return __atomic_load_n(&of_block[block].state, __ATOMIC_ACQUIRE) == KNOWN;
     }
-    template <class R> POINT_FN T next(T sum, const R &reducer) { // returns all before
-        const T own = before;
-        reducer.join(before, sum);
-        __atomic_store_n(&done, done + 1, __ATOMIC_RELEASE);
-        return own;
+    POINT_FN void offer(long block, const T &value) const {
+        Sum &sum = of_block[block];
+        int state = OPEN;
+        if (!__atomic_compare_exchange_n(&sum.state, &state, TAKEN, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+        sum.value = value;
+        __atomic_store_n(&sum.state, KNOWN, __ATOMIC_RELEASE);
+    }
+    // By the block's own thread, which then may change what helpers read
+    POINT_FN void settle(long block, const T &value) const {
+        offer(block, value);
+        while (__atomic_load_n(&of_block[block].helpers, __ATOMIC_SEQ_CST) > 0) sched_yield();
+    }
+    template <class Make> POINT_FN void help(long block, const Make &make) const {
+        Sum &sum = of_block[block];
+        __atomic_fetch_add(&sum.helpers, 1, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&sum.state, __ATOMIC_SEQ_CST) == OPEN) offer(block, make());
+        __atomic_fetch_sub(&sum.helpers, 1, __ATOMIC_SEQ_CST);
+    }
+    // make(): the sum, for whoever has waited too long
+    template <class Make> POINT_FN const T &value(long block, const Make &make) const {
+        constexpr int PATIENCE = 1000; // turns, some blocks long
+        for (int turns = 0; !is_known(block); ++turns) {
+            if (turns == PATIENCE) help(block, make);
+            if (turns > PATIENCE) sched_yield();
+        }
+        return of_block[block].value;
     }
 };
 
-// Returns the sum of all. origin: the first index of the first block, `begin` or some that are missing ahead of it
+// All before a block, as one thread follows the sums
+template <class R, class T> struct ScanFront {
+    const R reducer;
+    long next = 0; // block
+    T before;
+    POINT_FN ScanFront() : reducer() { reducer.neutral(before); }
+    template <class Make> POINT_FN T all_before(long block, const ScanSums<R, T> &sums, const Make &sum_of) {
+        for (; next < block; ++next) reducer.join(before, sums.value(next, [&] { return sum_of(next); }));
+        return before;
+    }
+};
+
+// all = the sum of all; returns 1 without memory. origin: the first index of the first block, `begin` or some that are
+// missing ahead of it
 template <class Block, class R, class T, class Body, class... Views>
-POINT_FN T scan_blocks(long items, int threads, long origin, long begin, const Body &body, const Views &...later) {
+POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begin, const Body &body,
+                         const Views &...later) {
     const auto ask = [=](const auto &i) INLINED { (ask_later(later, i), ...); };
     const long end = begin + items, blocks = (end - origin + Block::SIZE - 1) / Block::SIZE;
     const auto block_of = [&](long number) {
         const long first = origin + number * Block::SIZE, behind = first + Block::SIZE;
         return Block(first, first < begin ? begin : first, behind < end ? behind : end);
     };
-    ScanFront<T> front;
-    R().neutral(front.before);
     if (threads == 1 && Block::IN_ONE_PASS) {
         const auto own = asking(of_thread(body), ask);
-        for (long number = 0; number < blocks; ++number) front.before = block_of(number).in_one_pass(own, front.before);
+        R().neutral(all);
+        for (long number = 0; number < blocks; ++number) all = block_of(number).in_one_pass(own, all);
         done_past();
-        return front.before;
+        return 0;
     }
 
+    const ScanSums<R, T> sums(blocks);
+    if (!sums.of_block) return 1;
     alignas(128) long taken = 0; // blocks
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         const auto own = asking(of_thread(body), ask);
+        const auto sum_of = [&](long number) { return block_of(number).sum(own); };
+        ScanFront<R, T> front;
         while (true) {
             const long number = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
             if (number >= blocks) break;
             Block block = block_of(number);
-            const T sum = block.sum(own);
-
-            front.wait_for(number);
-            block.go_through(own, front.next(sum, R()));
+            sums.settle(number, block.sum(own));
+            block.go_through(own, front.all_before(number, sums, sum_of));
         }
         done_past();
     }
-    return front.before;
+    all = ScanFront<R, T>().all_before(blocks, sums, [](long) { return T(); });
+    return 0;
 }
 
 // IN_PACKS: the body has no each_lane. later: arrays with an element for each index
@@ -119,10 +166,13 @@ POINT_FN int for_scan(long items, int threads, const League &a, const Place *tot
                       const Views &...later) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
+    T all;
+    int failed;
     if constexpr (IN_PACKS && TakesPacks<R, T, OfThread<Body>>::value) {
         // Packs begin with a line of memory where sums are the same in any order
         const long origin = HasNoFraction<T>::value ? begin - missing<Results<>>(a, begin) : begin;
-        put(totals[0], scan_blocks<ScanInPacks<R, T>, R, T>(items, threads, origin, begin, body, later...));
-    } else put(totals[0], scan_blocks<ScanOneByOne<R, T>, R, T>(items, threads, begin, begin, body, later...));
-    return 0;
+        failed = scan_blocks<ScanInPacks<R, T>, R, T>(all, items, threads, origin, begin, body, later...);
+    } else failed = scan_blocks<ScanOneByOne<R, T>, R, T>(all, items, threads, begin, begin, body, later...);
+    if (!failed) put(totals[0], all);
+    return failed;
 }

@@ -176,7 +176,7 @@ template <int VECTOR, int CHOSEN, int ARRAYS> struct Team<1, VECTOR, CHOSEN, ARR
         for (long i = 0; i < n; ++i) share([&] { f(i); });
     }
     template <class F> POINT_FN void for_vector(long n, const F &f) const {
-        const auto at = [&](auto i) { share([&] { at_each(f, i); }); };
+        const auto at = of_packs([&](auto i) { share([&] { at_each(f, i); }); });
         if constexpr (IN_PARTS) for_lanes_in_parts(n, at);
         else for_lanes(0, n, at);
     }
@@ -393,11 +393,11 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
     return share_packs<RESULTS>(packs, threads, a, totals, [&](long first, long behind, Lane &lane, auto &results) {
         const long from = origin + first * VECTOR_LANES, to = origin + behind * VECTOR_LANES;
         const auto own = of_thread(body);
-        const auto at = [&](auto i) {
+        const auto at = of_packs([&](auto i) {
             lane = Lane::of(i);
             (ask_later(later, i), ...);
             own(i, results);
-        };
+        });
         for_lanes_of<RESULTS>(origin, from < begin ? begin : from, to < end ? to : end, at, &lane.alone, Work());
     });
 }

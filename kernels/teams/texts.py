@@ -10,8 +10,15 @@ from ..engine.backend import cache
 
 OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
 ATOMIC = re.compile(r"\batomic(_\w+)?\s*\(")
+ASKS = re.compile(
+    r"\batomic_(fetch_\w+|\w+_fetch|(compare_)?exchange)\s*\(|\bacquire\s*\("
+)  # an answer for a lane each
 SINGLE = re.compile(r"\beach_lane\s*\(")
+ONCE = re.compile(r"\b(each_lane|single_per_\w+|for_each)\s*\(")  # no packs are at work
 PACKS = re.compile(r"vector|reduce|scan")  # loops over packs
+FUNCTION = re.compile(
+    r"\b(exp|log|pow|cbrt|a?(sin|cos|tan)h?|atan2|erf|[lt]gamma|hypot|fmod|remainder)(m?1p?|2|10|c)?\s*\("
+)
 BRACKET = re.compile(r"[(){}]")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -37,16 +44,29 @@ def changes_in_packs(header: pathlib.Path, others: frozenset[str]) -> bool:
     return bool(ATOMIC.search(beside_single_lanes(reached(_text(header), others))))
 
 
+def asks_in_packs(header: pathlib.Path, others: frozenset[str]) -> bool:
+    """Whether the bodies of a header but `others` may ask for the value before an atomic, or for a unique id, while a
+    pack is at work. Each lane then has an answer of its own."""
+    return bool(ASKS.search(beside_single_lanes(reached(_text(header), others), ONCE)))
+
+
+def computes(header: pathlib.Path, others: frozenset[str]) -> bool:
+    """Whether the bodies of a header but `others` have functions of many operations. These take longer than memory, and
+    are to stay in registers."""
+    return bool(FUNCTION.search(reached(_text(header), others)))
+
+
 def _text(header: pathlib.Path) -> str:
     """The text of a header and of the headers that it includes."""
     files = [header, *cache.included(header.read_text(errors="replace"), [header.parent])]
     return "".join([file.read_text(errors="replace") for file in files])
 
 
-def beside_single_lanes(text: str) -> str:
-    """The text without what stands in each_lane(...), unless a loop over packs stands there, too."""
+def beside_single_lanes(text: str, single: re.Pattern = SINGLE) -> str:
+    """The text without what stands in each_lane(...), or in other calls that are `single`, unless a loop over packs
+    stands there, too."""
     kept, at = [], 0
-    while found := SINGLE.search(text, at):
+    while found := single.search(text, at):
         end = _closed(text, found.end() - 1)
         inside = text[found.end() : end]
         kept.append(text[at : found.end()])

@@ -19,10 +19,10 @@ POINT_FN void over_tile(long origin, const long (&first)[RANK], const long (&beh
                         Lane &lane, Ahead &ahead, const Body &body) {
     constexpr int d = ORDER::of(K);
     if constexpr (K == 0) {
-        const auto go = [&](auto fastest) {
+        const auto go = of_packs([&](auto fastest) {
             lane = Lane::of(fastest);
             at_indices<ORDER>(at, fastest, body, std::make_integer_sequence<int, RANK>());
-        };
+        });
         for_lanes_of<RESULTS>(origin, first[d], behind[d], go, &lane.alone, ahead.work);
         ahead.end_row();
     } else

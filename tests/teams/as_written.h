@@ -21,7 +21,7 @@ template <class M, class I> POINT_FN void weighted(const M &m, const I i) {
 template <class M, class I, class COUNT, class SUM>
 POINT_FN void whole_formulas(const M &m, const I i, COUNT &count, SUM &sum) {
     const auto k = m.k(i);
-    m.quotient(i) = k / 3 + i / 7 + 1000 / (i + 1);
+    m.quotient(i) = +k / 3 + i / 7 + 1000 / (i + 1);
     m.rest(i) = k % 5 - i % 4;
     m.bits(i) = ((k & 12) | (i << 2)) ^ (k >> 1);
     m.k(i) += 10;
@@ -97,7 +97,7 @@ template <class M, class Team> POINT_FN void turned_in_scratch(const M &m, const
 
 // Indices among real and whole numbers: their values
 template <class M, class I, class J> POINT_FN void values_of_indices(const M &m, const I i, const J j) {
-    m.sum(i, j) = i + 10 * j;
+    m.sum(i, j) = +i + 10 * j;
     m.scaled(i, j) = 0.5 * i - j / 4.0 + 2.5;
     m.product(i, j) = i * j;
     m.chosen(i, j) = select(0.75 * i < 2, 1.5 * i, 3.0 - j);

@@ -91,7 +91,7 @@ template <class M, class Team> POINT_FN void plain_nested(const M &m, const Team
 
 template <class M, class I> POINT_FN void plain_functions(const M &m, const I i) {
     const auto x = m.x(i);
-    m.y(0, i) = fma(x, 2.0, 1.0) + rsqrt(x);
+    m.y(0, i) = +fma(x, 2.0, 1.0) + rsqrt(x);
     m.y(1, i) = asinh(x) + acosh(1.0 + x) + atanh(0.5 * x);
     m.y(2, i) = remainder(x, 0.3) + fdim(x, 0.5) + nearbyint(9.0 * x) + logb(x);
     Real<I> quotient = x;

@@ -49,3 +49,15 @@ template <class M, class I, class S> POINT_FN void in_place(const M &m, const I 
     sum += m.v(i);
     if (last) m.v(i) = sum;
 }
+
+// The first thread that sums index 0 waits until another one has gone through a later block, as if its core were taken
+template <class M, class S> POINT_FN void stalled(const M &m, const long i, S &sum, bool last) {
+    constexpr long PATIENCE = 1L << 31;
+    if (i == 0 && !last && atomic_fetch_add(m.calls(0), 1) == 0) {
+        for (long turns = 0; turns < PATIENCE && atomic_load(m.calls(1)) == 0; ++turns) {}
+        m.told(0) = atomic_load(m.calls(1));
+    }
+    if (last && i == m.n - 1) atomic_store(m.calls(1), 1);
+    sum += m.v(i);
+    if (last) m.v(i) = sum;
+}

@@ -247,6 +247,8 @@ LOOP = "whose function takes an index"
     [
         ("team.team_barrier()", "docs/howto/kokkos.md has those of Kokkos with their names here"),
         ("parallel_for(TeamThreadRange(team, 3), [&](int) {})", "docs/howto/kokkos.md has it with its name here"),
+        ("KOKKOS_ASSERT(m.n > 0)", "docs/howto/kokkos.md has it with its name here"),
+        ("team.for_vector(m.n, [&](auto i) { m.k(i) = std::max(m.x(i), 0.0); })", "all without std::"),
         ("team.for_each(3, [&](int i, int j) { m.k(i) = j; })", LOOP),
         ("double s; reduce(team.each(3), [&](int i) { return m.x(i); }, s)", LOOP),
         ("double s; reduce(3, [&](int i, double &t) { t += m.x(i); }, s)", LOOP),

@@ -377,7 +377,8 @@ def test_packs_begin_at_lines_of_memory(offset):
     ],
 )
 def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
-    """Where neighbours are a long row apart, they go along the farthest index; not on a device, nor if declared."""
+    """Where neighbours are a long row apart, they go along the farthest index; not on a device, nor if the order of
+    memory is declared."""
     size_of = {**sizes, "3": 3}.__getitem__
     extents = [sizes["I"], sizes["J"]]
     tiles = tiles_over(arrays)
@@ -386,7 +387,26 @@ def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
     assert chosen.is_sized and chosen.sized([1, 1], False, size_of) is chosen
     assert 1 <= np.prod(chosen.tile) <= 1024
     assert not tiles.sized(extents, True, size_of).across
-    assert not tiles_over(arrays, order="right").sized(extents, False, size_of).across
+    memory = "right" if tiles.layouts.order == (1, 0) else "left"
+    assert not tiles_over(arrays, order=memory).sized(extents, False, size_of).across
+
+
+@pytest.mark.parametrize(
+    "arrays, extents, order, inner",
+    [
+        ("A(I,J) B(I,J)", "I J", "left", (1, 0)),
+        ("A(I,J):left B(I,J,3):left", "I J", "right", (0, 1)),
+        ("A(I,J) B(I,J)", "1:I 2:J-1", "right left", (1, 0)),
+        ("A(I,J) B(I,J):left", "I J", "left", (0, 1)),  # arrays lie across each other
+        ("A(n,n)", "n n", "left", (0, 1)),  # a body may take either index first
+        ("x(I) y(J)", "I J", "left", (0, 1)),
+    ],
+)
+def test_lanes_of_a_cpu_follow_memory_whatever_order_is_declared(arrays, extents, order, inner):
+    """Where all arrays lie alike, and names say along which index. A device's threads lie as declared."""
+    tiles = tiles_over(arrays, extents, order, tile=(8, 8))
+    assert tiles.sized([100, 100], False, lambda _: 3).inner == inner
+    assert tiles.sized([100, 100], True, int).inner == tiles.inner
 
 
 def test_tiles_of_a_cpu_in_columns_are_narrow():

@@ -156,3 +156,20 @@ def test_a_sum_that_is_taken_for_a_single_number(tmp_path):
         )
         with pytest.raises(CompileError, match=r"single.h, line 2.*Likely: the sum of a scan is one number for each"):
             single.bind({"v": np.arange(5)}, "cpu", quick=True)
+
+
+STALLED = scan("stalled", arrays="v(n) calls(2):whole told(1):whole", writes="v calls told", results="total")
+
+
+def test_nobody_waits_for_a_thread_that_has_lost_its_core():
+    """A thread that waits for the sum of a block sums it, too."""
+    cpu = get_backend("cpu", threads=2)
+    v = whole(40_000).astype(float)
+    arrays = cpu.placed(v=v.copy(), calls=np.zeros(2, int), told=np.zeros(1, int))
+    run = STALLED.bind(arrays, cpu, quick=True)
+    run()
+
+    np.testing.assert_array_equal(arrays["v"], np.cumsum(v))
+    assert run.value("total") == v.sum()
+    assert arrays["told"][0] == 1
+    assert arrays["calls"][0] >= 2

@@ -16,8 +16,9 @@ _CRASH = re.compile(r"signal terminated program|internal compiler error: Segment
 # Pattern in the compiler's message: likely cause. The first that fits counts.
 _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
-    r"Kokkos|\b(parallel_(for|reduce|scan)|Team(Thread|Vector)Range|ThreadVectorRange|Per(Team|Thread))\b": "a name of "
-    "Kokkos: docs/howto/kokkos.md has it with its name here",
+    r"Kokkos|\bKOKKOS_|\b(parallel_(for|reduce|scan)|Team(Thread|Vector)Range|ThreadVectorRange|Per(Team|Thread))\b": (
+        "a name of Kokkos: docs/howto/kokkos.md has it with its name here"
+    ),
     r"no match for call to .*<lambda|function .?lambda .* cannot be called|over_range|has class type but it has type": (
         "a loop over team.each(n), team.vector(n) or member.vector(n), whose function takes an index, `auto i` or "
         "`long i`, and behind it what a reduce or a scan adds to, `auto &s`"
@@ -45,7 +46,8 @@ _CAUSES = {
     "input is written (inputs are const), or `out[s] = x` stands where out.set(s, x) should",
     r"Mixture.* no member|no member .* in .Mixture": "a constant that `constants=` of the declaration does not name",
     r"matching function|overloaded function|namespace .std.|not a member of .std.": "a function that does not take the "
-    "number type R: docs/howto/kernel_language.md lists those that do, such as pow, min, max, fabs",
+    "number type R: docs/howto/kernel_language.md lists those that do, such as pow, min, max, fabs, all "
+    "without std::",
     r"no match for .operator|no operator|invalid operands": "an operator that the number type does not have: it has "
     "+ - * / < > <= >= and && || ! between conditions",
     r"convert|conversion|invalid cast": "a value of the number type R where a plain number is wanted: declare it as R, "

@@ -9,7 +9,9 @@
 #endif
 
 // NARROW_PACKS: 256 bits also where there are 512, but on AMD's processors (SSE4A), whose units stay the same
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && (!defined(NARROW_PACKS) || defined(__SSE4A__))
+#if defined(LONG_PACKS)
+#define VECTOR_BYTES LONG_PACKS
+#elif defined(__AVX512F__) && defined(__AVX512DQ__) && (!defined(NARROW_PACKS) || defined(__SSE4A__))
 #define VECTOR_BYTES 64
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
@@ -30,9 +32,17 @@ typedef unsigned long long unsigned_whole;
 #endif
 constexpr unsigned_whole SIGN = unsigned_whole(1) << (8 * sizeof(scalar) - 1);
 
+#ifdef LONG_PACKS
+#include "engine/numbers/side_by_side.h"
+typedef SideBySide<scalar> lanes_d;
+typedef SideBySide<whole> lanes_i;
+typedef SideBySide<unsigned_whole> lanes_u;
+#else
 typedef scalar lanes_d __attribute__((vector_size(VECTOR_BYTES)));
 typedef whole lanes_i __attribute__((vector_size(VECTOR_BYTES)));
 typedef unsigned_whole lanes_u __attribute__((vector_size(VECTOR_BYTES)));
+template <class To, class From> POINT_FN To converted(From x) { return __builtin_convertvector(x, To); }
+#endif
 
 #if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
 typedef __mmask16 lanes_m;
@@ -105,6 +115,8 @@ POINT_FN vec select(vmask c, vec yes, vec no) {
     return vec((lanes_d)_mm512_mask_blend_ps(c.m, (__m512)no.v, (__m512)yes.v));
 #elif VECTOR_BYTES == 64
     return vec((lanes_d)_mm512_mask_blend_pd(c.m, (__m512d)no.v, (__m512d)yes.v));
+#elif defined(LONG_PACKS)
+    return vec(chosen_lanes(c.m, yes.v, no.v));
 #else
     return vec(c.m ? yes.v : no.v);
 #endif
@@ -150,6 +162,8 @@ template <class R> POINT_FN R inverse_root_from(const R x, const R y) {
 
 #ifdef AVX512_DOUBLE
 #include "engine/numbers/avx512.h"
+#elif defined(LONG_PACKS)
+POINT_FN vec sqrt(vec a) { return vec(roots(a.v)); }
 #else
 POINT_FN vec sqrt(vec a) {
     HARDWARE(sqrt, (hardware)a.v);
@@ -173,9 +187,18 @@ POINT_FN vec floor_small(vec a) { // |a| < 2^(MANTISSA - 1)
 }
 #undef HARDWARE
 
+#ifdef LONG_PACKS
+POINT_FN bool any_of(vmask c) {
+    whole any = 0;
+    for (int l = 0; l < VECTOR_LANES; ++l) any |= c.m[l];
+    return any != 0;
+}
+#endif
+
 #ifdef FRAME_SINGLE
 #include "engine/numbers/pack_single.h"
 #else
+#ifndef LONG_PACKS
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 8
     return c.m != 0;
@@ -185,6 +208,7 @@ POINT_FN bool any_of(vmask c) {
     return (c.m[0] | c.m[1]) != 0;
 #endif
 }
+#endif
 
 POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - ROUNDER; }
 
@@ -294,13 +318,36 @@ POINT_FN vec rough_quotient(vec a, vec b) {
 
 POINT_FN bool all_of(vmask c) { return !any_of(!c); }
 
+#ifdef LONG_PACKS
+POINT_FN void load(const scalar *address, vec &x) {
+    for (auto &part : x.v.part) memcpy(&part, address, sizeof part), address += lanes_d::OF_PART;
+}
+
+POINT_FN void store(scalar *address, vec x) {
+    for (const auto &part : x.v.part) memcpy(address, &part, sizeof part), address += lanes_d::OF_PART;
+}
+#else
 POINT_FN void load(const scalar *address, vec &x) { memcpy(&x.v, address, sizeof x.v); }
 POINT_FN void store(scalar *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
+#endif
 // Past the caches; the address is a multiple of VECTOR_BYTES.
 #if VECTOR_BYTES == 64
 POINT_FN void store_past(scalar *address, vec x) { _mm512_stream_si512((__m512i *)address, (__m512i)x.v); }
 #elif VECTOR_BYTES == 32
 POINT_FN void store_past(scalar *address, vec x) { _mm256_stream_si256((__m256i *)address, (__m256i)x.v); }
+#elif defined(LONG_PACKS)
+POINT_FN void store_past(scalar *address, vec x) {
+    for (const auto &part : x.v.part) {
+#if PART_BYTES == 64
+        _mm512_stream_si512((__m512i *)address, (__m512i)part);
+#elif PART_BYTES == 32
+        _mm256_stream_si256((__m256i *)address, (__m256i)part);
+#else
+        memcpy(address, &part, sizeof part);
+#endif
+        address += lanes_d::OF_PART;
+    }
+}
 #endif
 
 POINT_FN vec fabs(vec a) { return from_bits(bits(a) & whole(~SIGN)); }
@@ -352,6 +399,7 @@ POINT_FN vec two_to_less_one(vec a, vec b) {
 }
 #endif
 
+#ifndef LONG_PACKS
 // Two values as one; each is a pack or a `two` of packs. Constants are loaded once for both, and while one half waits
 // for a result, the processor works on the other. A quad of four packs needs 32 registers. Processors with fewer take
 // two packs instead. -DQUAD=vec makes it one pack: the same values by less code, which compiles sooner.
@@ -476,3 +524,4 @@ template <class Use, class V> POINT_FN void one_by_one(const Use &use, two<V>) {
     one_by_one([&](auto pack_of) { use([=](auto &x) -> auto & { return pack_of(x.lo); }); }, V());
     one_by_one([&](auto pack_of) { use([=](auto &x) -> auto & { return pack_of(x.hi); }); }, V());
 }
+#endif

@@ -3,6 +3,7 @@
 // normal number.
 #pragma once
 
+#ifndef LONG_PACKS
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 16
     return c.m != 0;
@@ -12,8 +13,9 @@ POINT_FN bool any_of(vmask c) {
     return (c.m[0] | c.m[1] | c.m[2] | c.m[3]) != 0;
 #endif
 }
+#endif
 
-POINT_FN vec to_number(lanes_i n) { return vec(__builtin_convertvector(n, lanes_d)); }
+POINT_FN vec to_number(lanes_i n) { return vec(converted<lanes_d>(n)); }
 
 // ln 2 in two parts. The first has so few bits that its multiples are exact. The polynomial of exp has degree 7 and is
 // interpolated at Chebyshev points (fits/exponentials.py: error 6.9e-10).
@@ -62,7 +64,7 @@ POINT_FN vec log(vec x) {
 
 POINT_FN vec two_thirds_start(vec x) { // x^(2/3), fits/roots.py: relative error 1.7e-3
     const vec thirds = to_number(bits(x)) * (-1.0 / 3.0) + 1419967116.0;
-    const vec y = from_bits(__builtin_convertvector(thirds.v, lanes_i)), xy = x * y; // x^(-1/3) within 5 %
+    const vec y = from_bits(converted<lanes_i>(thirds.v)), xy = x * y; // x^(-1/3) within 5 %
     return xy * (1.335 - (1.0 / 3.0) * (xy * (y * y)));
 }
 
