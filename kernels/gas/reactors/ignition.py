@@ -111,7 +111,7 @@ def _in_a_row(given: dict, ns: int, shape: tuple[int, ...]) -> Reactors:
     Y = given["Y"]
     missing = (1,) * (len(shape) - (Y.ndim - 1))
     Y = np.broadcast_to(Y.reshape(ns, *missing, *Y.shape[1:]), (ns, *shape)).reshape(ns, -1)
-    return Reactors(T, p, Y, 0.0 * T)
+    return Reactors(T, p, Y, np.zeros_like(T))
 
 
 def _hidden(T, shape):
@@ -127,7 +127,7 @@ def march(points: Reactors, steps: list, after, reached) -> tuple[Around, Reacto
     ends = np.cumsum([points.t, *steps], axis=0)
     before = here = points
     slopes, T_ends = [], [points.T]
-    begin, end, best = points, ends[-1], -np.inf + 0.0 * points.t
+    begin, end, best = points, ends[-1], np.full_like(points.t, -np.inf)
 
     for k, dt in enumerate(steps):
         then = after(here, dt)
