@@ -1,5 +1,5 @@
-"""T from (h, p), (s, p), (e, rho), (p, rho) and p from (rho, T): round trips over the envelope, how many steps they take, what is
-not found."""
+"""T from (h, p), (s, p), (e, rho), (p, rho) and p from (rho, T): round trips over the envelope, how many steps they
+take, what is not found."""
 
 import re
 
