@@ -96,7 +96,7 @@ class Frame:
 
     @staticmethod
     def _refuse_device_memory(block) -> None:
-        """Where the rule took the CPU: an array of the device would end the process by a signal."""
+        """Raises StateError for an array on the device where the rule took the CPU: it would end the process."""
         refuse(
             mps.in_use() and kernels.engine.backend.on_device(block.first),
             "an array lies on the device, and backend auto has taken the CPU; set FRAME_BACKEND=cuda for such a host.",

@@ -83,7 +83,7 @@ class Field(NamedTuple):
 
     @property
     def dtype(self) -> str:
-        """Of its elements, as NumPy writes it. A logical is an integer, 0 or not."""
+        """Type of the elements, as NumPy writes it. A logical is an integer, 0 or not."""
         return f"{'f' if self.kind == 'f' else 'i'}{self.size}"
 
     @property

@@ -54,6 +54,7 @@ frame/test_views.py
 frame/test_threads.py
 frame/test_interop.py
 frame/test_communicators.py
+gas/test_kernel_language.py
 gas/test_own_kernels.py
 frame/test_device_host.py
 frame/test_geometry.py::test_every_geometry

@@ -26,7 +26,7 @@ ELSEWHERE = {
     ".venv/bin/python -m frame build": "tests/wheel.sh",
     "python -m frame examples .": "tests/wheel.sh",
 }
-TESTED = {"kernel_language.md": "tests/gas/test_own_kernels.py", "own_kernel.md": "test_the_page_of_an_own_kernel"}
+TESTED = {"kernel_language.md": "tests/gas/test_kernel_language.py", "own_kernel.md": "test_the_page_of_an_own_kernel"}
 LANGUAGES = {"python", "fortran", "c", "cpp", "sh", "text", "{toctree}", "{eval-rst}"}
 MADE = {"entry_points.md", "commands.md", "reference/options.md", ".svg"}  # by docs/conf.py
 WORDS = 25  # of a sentence on average

@@ -142,7 +142,7 @@ class Contraction:
 
     # ---- arrays
     def shape(self, name: str, n: int) -> tuple[int, ...]:
-        """Of an array for n entries."""
+        """Shape of an array for n entries."""
         a = self.program.arrays[name]
         return tuple(n if x is None else x for x in a.extents)
 
@@ -309,7 +309,7 @@ class Contraction:
         return array
 
     def entries_in(self, arrays) -> int:
-        """Of the first output."""
+        """Number of entries in the first output."""
         name = self.expression.outputs[0]
         place = self.program.arrays[name].place
         return arrays[name].shape[place] if place is not None and arrays[name].ndim > place else 1
@@ -554,5 +554,5 @@ def _take(r: Reference, shape, found, batch) -> None:
 
 @host_rates.plan_by
 def _product_by_direct(text: str, sizes: dict, dtype: str) -> Contraction:
-    """Of two matrices on one core, for the rates of this machine."""
+    """The product of two matrices on one core, which is timed for the rates of this machine."""
     return Contraction(text, sizes, dtype, batch="", backend=get_backend("cpu", threads=1), how="direct")

@@ -25,7 +25,7 @@ class Subscripts(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """What messages call the operands."""
+        """Names of the operands in messages."""
         return [f"operand{k}" for k in range(len(self.operands))]
 
     @property

@@ -46,7 +46,7 @@ class Bound:
 
     @property
     def name(self) -> str:
-        """What takes longer."""
+        """Name of the part that takes longer."""
         return "bytes" if self.by_bytes >= self.by_flops else "flops"
 
     def told(self) -> str:

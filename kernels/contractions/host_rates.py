@@ -119,7 +119,7 @@ def _kept(dtype: str) -> HostRates:
 
 
 def name(dtype: str) -> str:
-    """Of the entry: with all that decides the rates."""
+    """Name of the cache entry, with all that decides the rates."""
     threads = [os.environ.get(variable) for variable in THREADS]
     compiler = get_backend("cpu", threads=1).compiler, *cpu.added_flags()
     key = cache.key(GENERATION, cpu.processor("native"), *compiler, *_library(), *threads)

@@ -176,7 +176,7 @@ class ComplexContraction:
         return self.parts.seconds + self._seconds_of_copies()
 
     def shape(self, name: str, n: int) -> tuple[int, ...]:
-        """Of an array for n entries."""
+        """Shape of an array for n entries."""
         return self.parts.shape(self.pairs.names[name][0], n)
 
     def takes(self, name: str, array, n: int) -> bool:
@@ -276,7 +276,7 @@ class ComplexContraction:
         return run_again
 
     def _parts_of(self, arrays) -> dict[str, dict]:
-        """Of each array, the real arrays that stand for it: itself, or two in the room for them."""
+        """{array: the real arrays that stand for it}: itself, or two in the room for them."""
         pairs = {name: array for name, array in arrays.items() if len(self.pairs.names[name]) == 2}
         size = self.parts.dtype.itemsize
         wholes = {name: -(-array.size * size // LINE) * LINE // size for name, array in pairs.items()}

@@ -153,7 +153,7 @@ class Program:
         return self.arrays[s.out.name].kind == "shared"
 
     def live(self) -> dict[str, tuple[int, int]]:
-        """Of each array, the first and the last statement that has it."""
+        """{array: the first and the last statement that has it}."""
         found: dict[str, tuple[int, int]] = {}
         for k, s in enumerate(self.statements):
             for r in references(s):

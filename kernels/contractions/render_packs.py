@@ -39,7 +39,7 @@ STREAM = 1, 4  # rows and columns of a tile that streams
 
 
 def members(p: Program) -> str:
-    """Of the record of arguments: address, step between entries, and step between the parts that lie a batch apart."""
+    """Members of the record of arguments: address, step between entries, step between parts a batch apart."""
     return arguments(p, "past:whole asks:whole scratch:address")
 
 
@@ -162,7 +162,7 @@ class Body:
         return "W" if array and (array.kind == "local" or array.place is not None) else ""
 
     def _pointer(self, place: int, name: str, level: Levels) -> str:
-        """Where an array begins at some turns of the outer loops."""
+        """The pointer to an array's begin at some turns of the outer loops."""
         moves = ""
         for d, loop in enumerate(level.outer):
             if loop.step[place]:

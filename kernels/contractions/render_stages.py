@@ -272,7 +272,7 @@ class Writer:
         ]
 
     def _entry(self, bodies) -> list[str]:
-        """Where the entry's arrays begin; copies are asked for."""
+        """Pointers to the begins of the entry's arrays; copies are asked for."""
         plan, ring = self.plan, self.how.copies.ring > 1
         lines = self.begins()
         lines += self._slots() if ring else self._held_once()

@@ -70,7 +70,7 @@ def near_at_once(n: Nest, q: Product, f: int, v: int) -> bool:
 
 
 def members(p: Program) -> str:
-    """Of the record of arguments: address, step and row length of each array; scratch memory; entries."""
+    """Members of the record of arguments: address, step and row length of each array; scratch memory; entries."""
     return arguments(p, "arena:address n:whole")
 
 

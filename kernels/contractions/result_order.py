@@ -126,5 +126,5 @@ def turned(array, axes: tuple[int, ...]):
 
 
 def places(order, out) -> tuple[int, ...]:
-    """Of each index of a result, its place in an order of memory: the axes of the view that is returned."""
+    """The place of each index of a result in an order of memory: the axes of the view that is returned."""
     return tuple(order.index(i) for i in out)

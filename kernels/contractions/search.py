@@ -317,7 +317,7 @@ class Measure:
         return [self.seconds(c) for c in candidates]
 
     def seconds(self, c) -> float:
-        """Of a candidate: inf if it was left out, NaN if it was not measured."""
+        """Seconds of a candidate: inf if it was left out, NaN if it was not measured."""
         if c not in self.outcomes:
             return math.nan
         found = self.outcomes[c].seconds

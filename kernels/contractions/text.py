@@ -130,7 +130,7 @@ class Expression:
 
     @functools.cached_property
     def references(self) -> dict[str, tuple[Reference, ...]]:
-        """Of each array, in the order of the text."""
+        """{array: its references}, in the order of the text."""
         found: dict[str, list[Reference]] = {}
         for s in self.statements:
             for r in (*s.factors, s.out):

@@ -47,7 +47,7 @@ IN_HALVES, WHOLE = Core(4.0, 2.0, 0), Core(6.0, 5.0, 256)  # a Zen 4; a Xeon of 
 
 
 def core() -> Core:
-    """Of this machine."""
+    """The core of this machine."""
     return WHOLE if cpu.has_whole_vectors(cpu.target()) else IN_HALVES
 
 
@@ -340,7 +340,7 @@ def _steps_of(n: Nest, loop: Loop) -> set[int]:
 
 
 def able(p: Program) -> list[tuple[str, ...]]:
-    """Of each statement, the ways that packs can take."""
+    """The ways that packs can take, for each statement."""
     found: list[tuple[str, ...]] = []
     for s in p.statements:
         found.append(("along", "folded") if foldable(nest(p, s)) else ("along",))

@@ -22,7 +22,7 @@ class Outcome:
 
 
 def seconds(backend, work, often: int = 1) -> float:
-    """Of one work() out of so many, in the backend's own time."""
+    """Seconds of one work() out of so many, by the backend's own clock."""
     begin = backend.mark()
     for _ in range(often):
         work()

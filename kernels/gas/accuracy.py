@@ -117,7 +117,7 @@ def _why_not_reference(species) -> str:
 
 
 def _known_and_estimated(species) -> str:
-    """Where the numbers of equation `mapped` come from, by species."""
+    """Sources of the numbers of equation `mapped`, by species."""
     has_row = np.array([bool(row_of(species, s)) for s in range(species.ns)])
     measured = has_liquid(species) & ~has_row
     radical = np.array([why_not_correlated(species, s) == RADICAL for s in range(species.ns)]) & ~has_row

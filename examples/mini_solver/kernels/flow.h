@@ -4,7 +4,7 @@
 //   p = N T/(1 - B) - A/D,   D = (1 + delta1 B)(1 + delta2 B).
 #pragma once
 #include "gas/thermal/derivatives.h"
-#include "gas/thermal/inversion.h"
+#include "newton.h"
 
 template <class M, class R, class Species>
 POINT_FN void flow_linear_sums(const M &m, const Species &rho_k, R &N, R &B) {
@@ -60,25 +60,19 @@ template <class Shape, class R> POINT_FN R flow_log(const Shape &eos, const R B)
 
 // T of p where p(T) is no quadratic in sqrt(T): Newton's method. Where a falls with T ever more slowly, p(T) rises ever
 // more slowly, and it comes to the root from below; it starts from what an ideal gas of the free volume has, 20 K at
-// least, and 40 steps are far more than it takes (test). A point that is done stays as it is.
+// least, and 40 steps are far more than it takes (test).
 template <class M, class R, class Species>
 POINT_FN R flow_temperature_by_newton(const M &m, const R p, const Species &rho_k, const R N, const R B,
                                       const R inv_D) {
     const PairSums<R> pairs = pair_sums<M, R>(m, rho_k);
     const R ideal = N / (1.0 - B);
     R T = larger(p / ideal, R(T_LOWEST));
-    auto open = T > 0.0;
-    for (int step = 0; step < 40; ++step) {
-        const R root_T = sqrt(known_temperature(T));
+    newton<40>(T, T > 0.0, 0.7, 3.0, [&](const R at) INLINED {
+        const R root_T = sqrt(known_temperature(at));
         R A, A_T, A_TT;
-        flow_attraction(m, T, root_T, R(1.0 / root_T), rho_k, pairs, A, A_T, A_TT);
-        const R change = (p - (ideal * T - A * inv_D)) / (ideal - A_T * inv_D);
-        const R next = T + smaller(larger(change, -0.7 * T), 3.0 * T);
-        const auto done = fabs(change) < 1e-14 * T;
-        T = select(open, next, T);
-        open = open && !done;
-        if (everywhere(!open)) break;
-    }
+        flow_attraction(m, at, root_T, R(1.0 / root_T), rho_k, pairs, A, A_T, A_TT);
+        return R((p - (ideal * at - A * inv_D)) / (ideal - A_T * inv_D));
+    });
     return T;
 }
 
@@ -188,25 +182,18 @@ POINT_FN void flow_state(const M &m, const R T, const Species &rho_k, R &p_eos, 
 }
 
 // T of given rho e by Newton from the T that comes in, no step beyond 30 %; 8 steps reach rounding from 30 % off
-// (test). A point that is done stays as it is, so that its result does not depend on its neighbours.
+// (test).
 template <class M, class R, class Species>
 POINT_FN void flow_temperature_e(const M &m, const R e_vol, const Species &rho_k, R &T) {
     const auto eos = shape(m, delta_of(m, rho_k));
     const PairSums<R> pairs = pair_sums<M, R>(m, rho_k);
-    auto open = !(T < 0.0);
-    for (int step = 0; step < 8; ++step) {
-        const R root_T = sqrt(known_temperature(T));
+    newton<8>(T, !(T < 0.0), 0.3, 0.3, [&](const R at) INLINED {
+        const R root_T = sqrt(known_temperature(at));
         const R inv_root = 1.0 / root_T;
-        const FlowSums<R> f = flow_sums(m, T, root_T, inv_root, rho_k, pairs);
-        const FlowState<R> q = flow_at(m, T, rho_k, f, eos);
-        const R change = (e_vol - q.e_vol) / q.cv_vol;
-        const R bound = 0.3 * T;
-        const R next = T + smaller(larger(change, -bound), bound);
-        const auto done = fabs(change) < 1e-14 * T;
-        T = select(open, next, T);
-        open = open && !done;
-        if (everywhere(!open)) break;
-    }
+        const FlowSums<R> f = flow_sums(m, at, root_T, inv_root, rho_k, pairs);
+        const FlowState<R> q = flow_at(m, at, rho_k, f, eos);
+        return R((e_vol - q.e_vol) / q.cv_vol);
+    });
 }
 
 // Per species: p_k = dp/drho_k and e_k = d(rho e)/drho_k at constant T. Then eps_k = d(rho e)/drho_k at constant p

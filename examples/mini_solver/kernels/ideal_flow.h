@@ -2,7 +2,7 @@
 //   p = N T,   rho e = rho h - N T,   rho cv = rho cp - N.
 #pragma once
 #include "gas/thermal/derivatives.h"
-#include "gas/thermal/inversion.h"
+#include "newton.h"
 
 template <class R, class M, class Species> POINT_FN R ideal_flow_N(const M &m, const Species &rho_k) {
     R moles = R(0.0);
@@ -30,23 +30,15 @@ POINT_FN void ideal_flow_state(const M &m, const R T, const Species &rho_k, R &p
     gamma_c = 1.0 + gruneisen;
 }
 
-// T of given rho e by Newton from the T that comes in, no step beyond 30 %, as flow_temperature_e. A point that is done
-// stays as it is, so that its result does not depend on its neighbours.
+// T of given rho e by Newton from the T that comes in, no step beyond 30 %, as flow_temperature_e.
 template <class M, class R, class Species>
 POINT_FN void ideal_flow_temperature_e(const M &m, const R e_vol, const Species &rho_k, R &T) {
     const R N = ideal_flow_N<R>(m, rho_k);
-    auto open = !(T < 0.0);
-    for (int step = 0; step < 8; ++step) {
+    newton<8>(T, !(T < 0.0), 0.3, 0.3, [&](const R at) INLINED {
         R cp, h;
-        ideal_gas(m, T, rho_k, cp, h);
-        const R change = (e_vol - (h - N * T)) / (cp - N);
-        const R bound = 0.3 * T;
-        const R next = T + smaller(larger(change, -bound), bound);
-        const auto done = fabs(change) < 1e-14 * T;
-        T = select(open, next, T);
-        open = open && !done;
-        if (everywhere(!open)) break;
-    }
+        ideal_gas(m, at, rho_k, cp, h);
+        return R((e_vol - (h - N * at)) / (cp - N));
+    });
 }
 
 // p_k = dp/drho_k = R T/W_k at constant T; then eps_k = e_k - (rho cv/p_T) p_k, and h_Y is the species' own enthalpy.

@@ -3,6 +3,7 @@
 // rho.
 #pragma once
 #include "gas/equations/mapped.h"
+#include "newton.h"
 
 template <class M, class R, class Species> POINT_FN R gas_constants(const M &m, const Species &rho_k) {
     R moles = R(0.0);
@@ -17,14 +18,13 @@ POINT_FN void mapped_flow_at(const M &m, const R T, const Species &rho_k, Mapped
 }
 
 // T of p by Newton's method; p rises with T. It starts from what an ideal gas of the free volume has, 20 K at least; a
-// step falls by 70 % at most and rises threefold. A point that is done stays as it is.
+// step falls by 70 % at most and rises threefold.
 template <class M, class R, class Species>
 POINT_FN void mapped_flow_temperature_p(const M &m, const R p, const Species &rho_k, R &T) {
     const R N = gas_constants<M, R>(m, rho_k);
     const auto delta = delta_of(m, rho_k);
-    R at = larger(p / N, R(T_LOWEST));
-    auto open = at > 0.0;
-    for (int step = 0; step < 40; ++step) {
+    T = larger(p / N, R(T_LOWEST));
+    newton<40>(T, T > 0.0, 0.7, 3.0, [&](const R at) INLINED {
         MappedState<R> s;
         R p_T;
         mapped_mixture_state(m, at, rho_k, s);
@@ -32,14 +32,8 @@ POINT_FN void mapped_flow_temperature_p(const M &m, const R p, const Species &rh
         cubic_reciprocals(m, s.b, s.v_free, s.vol, delta, s.rho, s.inv_free, s.inv_D, s.inv_centred);
         mapped_pressure_slopes(m, at, N, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, s.shift_w, s.shift_T, delta,
                                s.p_v_attractive, s.p_v_repulsive, s.p_v, p_T, s.v_p);
-        const R change = (p - s.p) / p_T;
-        const R next = at + smaller(larger(change, -0.7 * at), 3.0 * at);
-        const auto done = fabs(change) < 1e-14 * at;
-        at = select(open, next, at);
-        open = open && !done;
-        if (everywhere(!open)) break;
-    }
-    T = at;
+        return R((p - s.p) / p_T);
+    });
 }
 
 template <class M, class R, class Species>
@@ -56,19 +50,12 @@ POINT_FN void mapped_flow_state(const M &m, const R T, const Species &rho_k, R &
 // T of given rho e by Newton from the T that comes in, as flow_temperature_e.
 template <class M, class R, class Species>
 POINT_FN void mapped_flow_temperature_e(const M &m, const R e_vol, const Species &rho_k, R &T) {
-    auto open = !(T < 0.0);
-    for (int step = 0; step < 8; ++step) {
+    newton<8>(T, !(T < 0.0), 0.3, 0.3, [&](const R at) INLINED {
         MappedState<R> s;
         R e;
-        mapped_flow_at(m, T, rho_k, s, e);
-        const R change = (e_vol - e) / s.cv;
-        const R bound = 0.3 * T;
-        const R next = T + smaller(larger(change, -bound), bound);
-        const auto done = fabs(change) < 1e-14 * T;
-        T = select(open, next, T);
-        open = open && !done;
-        if (everywhere(!open)) break;
-    }
+        mapped_flow_at(m, at, rho_k, s, e);
+        return R((e_vol - e) / s.cv);
+    });
 }
 
 // A quantity of each species that a body writes, to be read again.

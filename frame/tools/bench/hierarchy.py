@@ -434,7 +434,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def conditions(given) -> Conditions:
-    """Of a run with these options."""
+    """Conditions of a run with these options."""
     how = Conditions(get_backend("cpu", threads=given.threads), given.rounds, given.scale, quick=given.quick)
     if given.backend == "cpu":
         sample = QUICK if given.quick else plain_memory.SAMPLE

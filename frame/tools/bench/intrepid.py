@@ -94,7 +94,7 @@ class Case:
 
     @property
     def bytes(self) -> int:
-        """Of all arrays."""
+        """Bytes of all arrays."""
         return 8 * self.cells * ((self.left + self.right) * self.terms + self.left * self.right)
 
 

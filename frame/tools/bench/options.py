@@ -7,7 +7,7 @@ JSON = dict(metavar="FILE", help="rows as JSON; -: to standard output, the table
 
 
 def rounds(default: int) -> dict:
-    """Of works that are timed in turns."""
+    """The option for the number of rounds of works that are timed in turns."""
     return dict(type=int, default=default, help=f"turns that medians are taken of ({default})")
 
 

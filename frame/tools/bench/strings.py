@@ -52,7 +52,7 @@ class Call:
 
     @property
     def multiply_adds(self) -> int:
-        """Of all loops at once."""
+        """Multiply-adds of all loops at once."""
         return math.prod(itertools.chain.from_iterable(self.sizes.values()))
 
     def _shape(self, part: str) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ def torch_module():
 
 
 class Rivals:
-    """Of one plan, for its arrays of NumPy or CuPy."""
+    """The rivals of one plan, for its arrays of NumPy or CuPy."""
 
     def __init__(self, plan: Contraction, arrays, entries: int):
         self.plan, self.arrays, self.entries = plan, arrays, entries

@@ -83,7 +83,7 @@ def run(job) -> list[Row]:
 
 
 def rates(job) -> list[Row]:
-    """Of the phase's own equation of state, whatever the mixture's is."""
+    """Rates by the phase's own equation of state, whatever the mixture's is."""
     import cantera as ct
 
     gas = ct.Solution(str(job.file), job.phase or "")

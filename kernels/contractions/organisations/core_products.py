@@ -67,8 +67,8 @@ class Matrices(NamedTuple):
 
 
 def seconds(dtype: str, way: fold.Way, memory: float, overlap: float) -> float:
-    """Of all products of a call. memory: seconds of the operands alone. overlap: exponent of the norm of work and
-    memory."""
+    """Seconds of all products of a call. memory: seconds of the operands alone. overlap: exponent of the norm of
+    work and memory."""
     m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
     size, count = np.dtype(dtype).itemsize, math.prod(axis.extent for axis in way.loops)
 
@@ -131,7 +131,7 @@ def _unpacked(dtype: str, p: Matrices) -> float:
 
 
 def _turning(dtype: str, p: Matrices) -> float:
-    """Of the numbers that run along the sum, where vectors lie across it."""
+    """Seconds to transpose the numbers that run along the sum, where vectors lie across it."""
     return p.along * p.terms * PACKING[dtype].turned if p.turned else 0.0
 
 
@@ -144,7 +144,7 @@ def _packed(dtype: str, p: Matrices) -> float:
 
 
 def _arithmetic(dtype: str, p: Matrices, lanes: int) -> float:
-    """Of whole vectors of so many lanes."""
+    """Seconds of the arithmetic on full vectors of so many lanes."""
     each = COMPLEX if np.dtype(dtype).kind == "c" else 1.0
     return 2.0 * each * _whole(p.along, lanes) * _whole(p.other, COLUMNS) * p.terms / host_rates.of(dtype).library
 
@@ -178,7 +178,7 @@ def _runs(way: fold.Way) -> int:
 
 
 def _number_by_number(way: fold.Way, numbers: int, size: int) -> float:
-    """Of NumPy's product without a sum, beside memory: runs along the output's fastest axis. size: bytes of a
+    """Seconds of NumPy's product without a sum, beside memory: runs along the output's fastest axis. size: bytes of a
     number."""
     axes = [axis for axis in (*way.loops, way.m, way.n) if axis.extent > 1]
     if not axes:

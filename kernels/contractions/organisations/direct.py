@@ -29,7 +29,7 @@ ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
 class Rates(NamedTuple):
-    """Of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100; `alone`
+    """Rates of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100; `alone`
     of float32 by small products on an H200."""
 
     memory: float  # bytes a second
@@ -225,7 +225,7 @@ class Direct(Organisation):
         return factor * seconds / n / library_costs.unit("threads", p)
 
     def seconds(self, p: Program, n: int) -> float:
-        """Of n entries, by the model of RATES: memory, second cache, multiplications and waits overlap."""
+        """Seconds of n entries, by the model of RATES: memory, second cache, multiplications and waits overlap."""
         rates, size = RATES[p.dtype], np.dtype(p.dtype).itemsize
         f, plan, tile, flow = folded(p, n), laid_out(p, n, self.tile), self.tile, self.flow
 

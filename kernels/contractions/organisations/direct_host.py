@@ -184,9 +184,9 @@ class HostDirect(OnHost):
         return self.seconds(along_rows(folded(p, n)), p.dtype) / n / library_costs.unit("packs", p)
 
     def seconds(self, f: Fold, dtype: str) -> float:
-        """Of a product on one core: panels of whole packs, during which the factors come from memory and the output
-        goes there; numbers that lie apart in a factor or in the output. To pack and to store neighbours takes no more.
-        """
+        """Seconds of a product on one core: panels of full packs, during which the factors come from memory and the
+        output goes there; numbers that lie apart in a factor or in the output. To pack and to store neighbours takes no
+        more."""
         rates, size = host_rates.of(dtype), np.dtype(dtype).itemsize
         t = tables(f, size)
         m, n, k = t.rows.size, t.columns.size, t.terms.size

@@ -108,7 +108,7 @@ class Library(Organisation):
         return self._seconds(p, as_they_lie) - self._seconds(p, contiguous)
 
     def _seconds(self, p: Program, job) -> float:
-        """Of copies and products."""
+        """Seconds of the copies and products."""
         return sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
 
     def sums_by_a_vendor(self, p: Program) -> bool:
@@ -339,7 +339,7 @@ def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scra
 
 
 def _placed(way: fold.Way) -> list[tuple[bool, int]]:
-    """Of out, left and right: whether it is copied, and where its copy lies in the scratch, one after the other."""
+    """For out, left and right: whether it is copied, and where its copy begins in the scratch."""
     found, place = [], 0
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
         found.append((way.copied[array], place))

@@ -21,7 +21,7 @@ from .core_products import COMPLEX, VECTOR, together
 
 
 class Rates(NamedTuple):
-    """Of a style of backend."""
+    """Rates of a style of backend."""
 
     flops: dict[str, float]  # a second of large products, by type
     memory: float  # bytes a second
@@ -160,7 +160,7 @@ SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 
 def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
-    """Of the calls and copies of a way. add: the output's old values are read."""
+    """Seconds of the calls and copies of a way. add: the output's old values are read."""
     r, size = rates(style, dtype), np.dtype(dtype).itemsize
     m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
     outside = math.prod(axis.extent for axis in way.sums)
@@ -210,7 +210,7 @@ def _turns(way: fold.Way, array: int) -> int:
 
 
 def copy_seconds(style: str, dtype: str, moves) -> float:
-    """Of a copy to another order."""
+    """Seconds of a copy to another order."""
     r = rates(style, dtype)
     numbers, each = math.prod(m.extent for m in moves), np.dtype(dtype).itemsize
     step = min((abs(m.source) for m in moves if m.extent > 1), default=1)
@@ -277,7 +277,7 @@ def with_memory(seconds: float, p: Program, entries: int = 1, apart: float = 0.0
 
 
 class Bytes(NamedTuple):
-    """Of a program."""
+    """Bytes that a program moves."""
 
     moved: float  # of an entry, by way of the caches
     past: float  # of an entry, that bypass them or come from memory again and again
@@ -334,7 +334,7 @@ def passes(style: str, p: Program, a) -> bool:
 
 
 def held_bytes(p: Program, n: int) -> int:
-    """Of all arrays of n entries."""
+    """Bytes of all arrays of n entries."""
     numbers = sum(a.size * (1 if a.place is None or a.mixed else n) for a in p.arguments)
     return numbers * np.dtype(p.dtype).itemsize
 

@@ -275,7 +275,7 @@ class Terms(NamedTuple):
         return [tile for tile in sizes if tile < 2 * self.ny]
 
     def bytes(self, dtype: str) -> int:
-        """Of a point: inputs read once and outputs written once."""
+        """Bytes of a point: inputs read once and outputs written once."""
         return (len(self.x) * (self.nx + self.ny) + self.nx * self.ny) * np.dtype(dtype).itemsize
 
 
@@ -339,7 +339,7 @@ def _addresses(names) -> str:
 
 
 def formula(t: Terms) -> str:
-    """Of numbers x[TERMS], y[TERMS]."""
+    """The C++ formula of numbers x[TERMS], y[TERMS]."""
     text = ""
     for q, number in enumerate(t.numbers):
         product = f"x[{q}] * y[{q}]" if abs(number) == 1 else f"scalar({abs(number)!r}) * (x[{q}] * y[{q}])"
@@ -352,5 +352,5 @@ def formula(t: Terms) -> str:
 
 
 def members(p: Program) -> str:
-    """Of the record of arguments."""
+    """Members of the record of arguments."""
     return " ".join([f"at_{a.name}:address" for a in p.arguments] + [f"ld_{p.expression.outputs[0]}:whole"])

@@ -150,7 +150,7 @@ class Lanes(Packs):
 
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        """Where there is a batch, whose index stands in one place of each array."""
+        """Candidates for programs with a batch whose index stands in one place of each array."""
         if not p.batch or p.mixed:
             return []
         return [cls(("lanes",) * len(p.statements))]

@@ -169,7 +169,7 @@ def _row(others, kind: int) -> int | None:
 
 
 def members(factors: int) -> str:
-    """Of the record of arguments. factors: how many there are."""
+    """Members of the record of arguments. factors: how many there are."""
     addresses = " ".join(f"x{f}:address" for f in range(factors))
     return (
         f"out:address {addresses} number:real loops:whole row:whole kind:whole along:whole adds:whole past:whole "

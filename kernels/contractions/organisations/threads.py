@@ -112,7 +112,7 @@ class Threads(Organisation):
         return program_source(self.name, p, parts, folders, quick)
 
     def members(self, p: Program) -> str:
-        """Of the record of arguments."""
+        """Members of the record of arguments."""
         return threads.members(p)
 
     def for_arrays(self, p: Program, values) -> Threads:

@@ -231,7 +231,7 @@ class Patterns:
 
 
 def patterns_of(plan: Plan, lives: dict[str, Life]) -> Patterns:
-    """Of numbers of 8 bytes half a warp reads at a time, of 4 bytes all of it."""
+    """Patterns of access. Half a warp reads numbers of 8 bytes at a time, all of it numbers of 4 bytes."""
     found = Patterns({name: [] for name in lives}, set())
     notes = _Notes(plan, lives, found)
     for step in plan.steps:

@@ -132,7 +132,7 @@ def with_entry(plan: Plan) -> Plan:
 
 
 def _with_products(plan: Plan) -> list[bool]:
-    """Of each statement, whether it has matrix products."""
+    """For each statement, whether it has matrix products."""
     return [bool(plan.products(s)) for s in plan.statements]
 
 

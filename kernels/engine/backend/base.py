@@ -275,8 +275,8 @@ class Backend(abc.ABC):
         return np.ndarray(shape, dtype, raw, -self.address(raw) % ALIGN)
 
     def address(self, array) -> int:
-        """Of its first element, where kernels find it. The array has to be kept as long as the address is used. Raises
-        ArgumentError for a NumPy scalar: it tells the address of a copy that is freed at once."""
+        """Address of the first element, where kernels find it. The array has to be kept as long as the address is used.
+        Raises ArgumentError for a NumPy scalar, which gives the address of a copy that is freed at once."""
         if isinstance(array, np.generic):
             raise ArgumentError(f"{array!r} is a number, which has no address; wanted an array.")
         return array.__array_interface__["data"][0]
@@ -325,7 +325,7 @@ class Backend(abc.ABC):
         return Pipeline(self)
 
     def queue(self) -> Queue:
-        """Where launches and other work go in order, beside those of other queues."""
+        """A queue: its launches and other work go in order, beside those of other queues."""
         return ThreadQueue()
 
     def mark(self):

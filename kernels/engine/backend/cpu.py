@@ -351,7 +351,7 @@ def _opened(path: pathlib.Path):
 
 
 def address(array) -> int:
-    """Of an array's first element. A contiguous array's buffer tells it in half the time of the array's own word."""
+    """Address of an array's first element. A contiguous array's buffer gives it in half the time."""
     try:
         return int(_cast(WHOLE, _buffer(array)))
     except ValueError:  # not contiguous

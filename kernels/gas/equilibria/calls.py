@@ -68,7 +68,7 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
 
 
 def _out_of_range(T, shape) -> np.ndarray:
-    """Where T, as it came, is outside the range of the models: `call` has warned of it."""
+    """Mask of the points whose T is outside the range of the models. `call` has warned of them."""
     host: np.ndarray = np.ma.filled(np.ma.asarray(T.get() if on_device(T) else T, float), np.nan)
     return np.broadcast_to((host < COLDEST) | (host > HOTTEST), shape)
 

@@ -121,7 +121,7 @@ def index_text(name: str, numbers) -> str:
 
 
 def _mixed_places(tables: ReactionTables) -> list[int]:
-    """Where the rows of rate coefficients that depend on concentrations begin, behind their kind."""
+    """Begins of the rows of rate coefficients that depend on concentrations, behind their kind."""
     places, at = [], 0
     for row in tables.tabled:
         if row.kind in tabled.MIXED:

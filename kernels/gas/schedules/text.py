@@ -55,7 +55,7 @@ def spelled_headers(p: Plan) -> str:
 
 
 def folders(p: Plan) -> tuple[pathlib.Path, ...]:
-    """Where hosts' headers lie."""
+    """Folders of the hosts' headers."""
     return tuple(dict.fromkeys(h.parent for h in headers(p) if not h.is_relative_to(HERE)))
 
 

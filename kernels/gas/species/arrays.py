@@ -102,7 +102,7 @@ class Checks:
         return array
 
     def _rows(self, what: str, labels: list) -> list[int]:
-        """Where each species stands among labels."""
+        """Index of each species among labels."""
         self.refuse(len(set(labels)) < len(labels), f"{what}: a species comes twice in {short(labels)}.")
         rows = []
         for name in self.names:

@@ -88,7 +88,7 @@ def meant(name) -> tuple[str, ...]:
 
 
 def substances(name) -> tuple[str, ...]:
-    """What a name may mean: species of the package as `meant` finds them, else substances of substances.csv."""
+    """The substances that a name may mean: species of the package, as `meant` finds them, else of substances.csv."""
     found = meant(name)
     if found:
         return found

@@ -42,7 +42,7 @@ def _number(pair, value) -> float:
 
 
 def _indices(names: tuple[str, ...], pair) -> list[int]:
-    """Where the two species of a pair stand."""
+    """Indices of the two species of a pair."""
     return [_index(names, name) for name in two_names(pair)]
 
 
