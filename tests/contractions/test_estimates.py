@@ -8,7 +8,7 @@ import pytest
 
 from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
-from kernels.contractions import call, host_rates, repeats, table
+from kernels.contractions import call, host_rates, repeats, small_products, table
 from kernels.contractions.fold import Move
 from kernels.contractions.organisations import core_products, library_costs
 from kernels.engine.errors import ArgumentError
@@ -118,6 +118,7 @@ MEASURED = {
 @pytest.mark.parametrize("text, shapes", MEASURED)
 def test_strings_of_users_go_to_fast_organisations(text, shapes, monkeypatch, caches_of_zen4):
     monkeypatch.setattr(repeats, "kept", repeats.Kept())
+    monkeypatch.setattr(small_products, "call_of", lambda *given: None)
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v4")  # planned, not run
     monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
     times = MEASURED[text, shapes]
@@ -247,6 +248,7 @@ def test_runs_that_are_left_cost_more_than_runs_that_are_added():
 )
 def test_the_choice_counts_copies_of_arrays_with_gaps(text, a, how, monkeypatch, caches_of_zen4):
     monkeypatch.setattr(repeats, "kept", repeats.Kept())
+    monkeypatch.setattr(small_products, "call_of", lambda *given: None)
     monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
     plans = []
     monkeypatch.setattr(call, "_evaluated", lambda job, *given: plans.append(job) or np.zeros(job.shape))

@@ -1,0 +1,234 @@
+"""Small products of two arrays by NumPy's dot, matmul or multiply on views of them, in calls of einsum that come again.
+
+A call of NumPy's takes 0.6 us, beside which the products of small matrices count little. A kernel's call takes as long,
+but some us more where arrays have gaps or complex numbers. Dimensions change places, and neighbours become one, so that
+each array is a vector or a matrix (`dot`), or a stack of matrices (`matmul`).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.backend import array_calls
+from . import fold
+from .einsum import Subscripts, extents
+from .plan import Unable
+
+TYPES = frozenset(map(np.dtype, "fdFD"))
+PRODUCTS, NUMBERS = 1 << 20, 1 << 17  # at most; numbers of an array
+LONG, SHORT = 512, 16  # rows from which on kernels are faster than dot, of sums and columns up to SHORT
+STACK = 8  # matrices, up to which matmul makes a call each
+FEW = 1 << 12  # products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot
+
+
+class Shaped(NamedTuple):
+    """A view of an array that has the same numbers: its dimensions in another order, then of another shape."""
+
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def function(self, came) -> Callable | None:
+        """view(array) of an array of shape `came`; None: the array itself."""
+        turn = self._turn()
+        shape = self.shape
+        if shape == tuple(came[axis] for axis in self.axes):
+            return turn
+        if turn is None:
+            return lambda array: array.reshape(shape)
+        return lambda array: turn(array).reshape(shape)
+
+    def _turn(self) -> Callable | None:
+        axes = self.axes
+        if axes == tuple(range(len(axes))):
+            return None
+        return lambda array: array.transpose(axes)
+
+
+class Call(NamedTuple):
+    """A call by NumPy, as repeats.py keeps it."""
+
+    quick: Callable[..., Any]  # result(string, arrays): None where they have other types or shapes
+    multiply: Callable[..., Any]  # result(arrays) of the same types and shapes
+
+    def values(self, given):
+        """The result."""
+        return self.multiply(*given)
+
+
+def call_of(s: Subscripts, arrays) -> Call | None:
+    """The call for two operands; None: it is none of these.
+
+    s: without ellipses. arrays: of NumPy.
+    """
+    if len(arrays) != 2 or any(type(a) is not np.ndarray for a in arrays):
+        return None
+    a, b = arrays
+    if a.dtype not in TYPES or a.dtype != b.dtype or max(a.size, b.size) > NUMBERS:
+        return None
+    return _made(s, *(array_calls.Lie(x.dtype, x.shape, x.strides) for x in arrays))
+
+
+@functools.lru_cache(256)
+def _made(s: Subscripts, a: array_calls.Lie, b: array_calls.Lie) -> Call | None:
+    sizes = extents(s, (a.shape, b.shape))
+    for own, lie in zip(s.operands, (a, b)):
+        if len(set(own)) < len(own) or any(sizes[i] != extent for i, extent in zip(own, lie.shape)):
+            return None  # diagonals, and what is broadcast
+    if not 0 < math.prod(sizes.values()) <= PRODUCTS or math.prod(sizes[i] for i in s.out) > NUMBERS:
+        return None
+    try:
+        group_of = fold.roles(s.out, *s.operands)
+    except Unable:
+        return None
+
+    groups = {name: [i for i in s.out if group_of[i] == name] for name in ("batch", "m", "n")}
+    groups["k"] = [i for i in s.operands[0] if group_of[i] == "k"]
+    product = _Product(s, sizes, (a, b), groups)
+    return product.call() if product.is_served() else None
+
+
+class _Product:
+    """A product of two arrays whose indices stand in groups, see fold.py."""
+
+    def __init__(self, s: Subscripts, sizes, lies, groups):
+        self.s, self.sizes, self.lies, self.groups = s, sizes, lies, groups
+        # The factor that has the result's first index of rows or columns comes first.
+        own = [i for i in s.out if i not in groups["batch"]]
+        self.places = (1, 0) if own and own[0] in groups["n"] else (0, 1)
+        self.rows, self.columns = ("m", "n") if self.places == (0, 1) else ("n", "m")
+
+    def size(self, name: str) -> int:
+        return math.prod(self.sizes[i] for i in self.groups[name])
+
+    def is_served(self) -> bool:
+        """Whether NumPy is the faster way."""
+        m, n, k, batch = (self.size(name) for name in ("m", "n", "k", "batch"))
+        if not self.groups["k"]:
+            return True
+        if max(m, n) >= LONG and min(m, n) <= SHORT and k <= SHORT:
+            return False
+        if not self.groups["batch"]:
+            return all(map(self._is_joined, ("m", "n", "k")))
+        if batch > STACK or not all(map(self._is_joined, ("m", "n", "k"))):
+            return False
+        return self.lies[0].dtype.kind == "c" or not all(map(_is_dense, self.lies))
+
+    def _is_joined(self, name: str) -> bool:
+        """Whether the indices of a group are one dimension of each array that has them."""
+        group = self.groups[name]
+        for own, lie in zip(self.s.operands, self.lies):
+            steps = dict(zip(own, lie.strides))
+            if group and group[0] in steps:
+                for slow, fast in zip(group, group[1:]):
+                    if steps[slow] != steps[fast] * self.sizes[fast]:
+                        return False
+        return True
+
+    def call(self) -> Call:
+        if not self.groups["k"]:
+            return self._multiplied()
+
+        batch, k = self.groups["batch"], self.groups["k"]
+        rows, columns = self.groups[self.rows], self.groups[self.columns]
+        first = self._shaped(self.places[0], (rows, k))
+        second = self._shaped(self.places[1], (k, columns))
+        indices = (*batch, *rows, *columns)
+        shape = tuple(self.sizes[i] for i in indices)
+        back = Shaped(tuple(indices.index(i) for i in self.s.out), tuple(self.sizes[i] for i in self.s.out))
+        made = [self.sizes[i] for i in batch] + self._extents((rows, columns))
+        return self._call(self._function(), (first, second), _result(tuple(made), shape, back))
+
+    def _function(self) -> Callable:
+        """NumPy's, which copies what BLAS does not take: dot begins sooner without copies, matmul with them."""
+        few = math.prod(self.sizes.values()) <= FEW
+        is_stack = bool(self.groups["batch"])
+        return np.matmul if is_stack or (few and not all(map(_is_dense, self.lies))) else np.dot
+
+    def _shaped(self, place: int, groups) -> Callable | None:
+        """The view of an operand with a dimension for each group behind those of the batch."""
+        own, lie, batch = self.s.operands[place], self.lies[place], self.groups["batch"]
+        axes = tuple(own.index(i) for i in (*batch, *(i for group in groups for i in group)))
+        shape = tuple([self.sizes[i] for i in batch] + self._extents(groups))
+        return Shaped(axes, shape).function(lie.shape)
+
+    def _extents(self, groups) -> list[int]:
+        """Of a dimension for each group. In a stack of matrices a group without indices has a dimension of 1."""
+        found = [math.prod(self.sizes[i] for i in group) for group in groups]
+        return found if self.groups["batch"] else [extent for extent, group in zip(found, groups) if group]
+
+    def _multiplied(self) -> Call:
+        """Numbers are multiplied one by one."""
+        views = []
+        for own, lie in zip(self.s.operands, self.lies):
+            axes = tuple(own.index(i) for i in self.s.out if i in own)
+            shape = tuple(self.sizes[i] if i in own else 1 for i in self.s.out)
+            while shape[:1] == (1,):
+                shape = shape[1:]  # NumPy puts it there
+            views.append(Shaped(axes, shape).function(lie.shape))
+        self.places = (0, 1)
+        return self._call(np.multiply, views, None)
+
+    def _call(self, multiply, views, result) -> Call:
+        """The call. views: of the first and the second factor; None: the array itself. result: of what is computed."""
+        (shape, dtype), (other, _) = ((lie.shape, lie.dtype) for lie in self.lies)
+        function = _composed(multiply, views, result, swapped=self.places == (1, 0))
+        plain = np.ndarray
+
+        def of_two(_, a, b):
+            if not type(a) is type(b) is plain or a.shape != shape or b.shape != other:
+                return None
+            if a.dtype is not dtype or b.dtype is not dtype:
+                return None
+            return function(a, b)
+
+        return Call(of_two, function)
+
+
+def _result(made, shape, back: Shaped) -> Callable | None:
+    """The result of a product of shape `made`, whose indices have the extents `shape`, in the order of the string."""
+    apart = Shaped(tuple(range(len(made))), shape).function(made)
+    turn = back.function(shape)
+    if not shape:
+        return np.asarray  # of a number
+    if apart is None or turn is None:
+        return apart or turn
+    return lambda array: turn(apart(array))
+
+
+def _composed(multiply, views, result, swapped: bool) -> Callable:
+    """function(a, b), without the steps that do nothing."""
+    one, other = views
+    if not swapped and one is other is result is None:
+        return multiply
+    if not swapped and result is None:
+        if one is None:
+            return lambda a, b: multiply(a, other(b))
+        if other is None:
+            return lambda a, b: multiply(one(a), b)
+
+    keep = _itself
+    one, other, result = one or keep, other or keep, result or keep
+    if swapped:
+        return lambda a, b: result(multiply(one(b), other(a)))
+    return lambda a, b: result(multiply(one(a), other(b)))
+
+
+def _itself(array):
+    return array
+
+
+def _is_dense(lie: array_calls.Lie) -> bool:
+    """Whether the numbers of an array lie side by side, its dimensions in some order."""
+    size = lie.dtype.itemsize
+    for step, extent in sorted(zip(lie.strides, lie.shape)):
+        if extent == 1:
+            continue
+        if step != size:
+            return False
+        size *= extent
+    return True

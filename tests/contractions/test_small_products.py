@@ -1,0 +1,110 @@
+"""Small products by NumPy's dot, matmul, multiply: values are einsum's, of the arrays of now."""
+
+import numpy as np
+import pytest
+
+from kernels import contract, einsum
+from kernels.contractions import call, repeats, small_products
+from kernels.engine.errors import ArgumentError
+
+# Strings, shapes of both operands
+SERVED = [
+    ("ij,jk->ik", (5, 6), (6, 4)),
+    ("ij,jk->ki", (5, 6), (6, 4)),
+    ("ji,kj->ki", (6, 5), (4, 6)),
+    ("ij,j->i", (5, 6), (6,)),
+    ("i,ij->j", (5,), (5, 6)),
+    ("i,i->", (7,), (7,)),
+    ("ij,ij->", (5, 6), (5, 6)),
+    ("i,j->ji", (5,), (6,)),
+    ("ij,j->ij", (5, 6), (6,)),
+    ("bij,bj->bij", (3, 5, 6), (3, 6)),
+    ("abj,jk->abk", (2, 3, 6), (6, 4)),
+    ("ij,abj->iab", (5, 6), (2, 3, 6)),
+    ("abc,bcd->ad", (5, 2, 3), (2, 3, 4)),
+    ("abc,bcde->ade", (5, 2, 3), (2, 3, 4, 2)),
+    ("ab,cd->cabd", (2, 3), (4, 5)),
+    ("ij,kj->jki", (5, 6), (4, 6)),
+]
+STACKS = [("bij,bjk->bik", (3, 5, 6), (3, 6, 4)), ("ibj,bj->bi", (5, 3, 6), (3, 6)), ("bi,bi->b", (3, 5), (3, 5))]
+LIES = {
+    "as it is": lambda a: a,
+    "gaps": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "backwards": lambda a: a[::-1],
+    "columns first": np.asfortranarray,
+    "a row for all": lambda a: np.broadcast_to(a[:1], a.shape),
+}
+
+
+@pytest.fixture(autouse=True)
+def empty(monkeypatch):
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
+
+
+def whole(rng, shape, dtype):
+    """Small whole numbers, whose sums are exact."""
+    x = rng.integers(-3, 4, shape)
+    return (x + 1j * rng.integers(-3, 4, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)
+
+
+@pytest.mark.parametrize("lies", LIES)
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("text, one, other", [*SERVED, *STACKS])
+def test_values(text, one, other, dtype, lies):
+    """Of the first call, and of those that come again."""
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        a, b = LIES[lies](whole(rng, one, dtype)), LIES[lies](whole(rng, other, dtype))
+        wanted, left, right = np.einsum(text, a, b), a.copy(), b.copy()
+        for evaluate in (einsum, contract):
+            found = evaluate(text, a, b)
+            assert found.dtype == wanted.dtype and found.shape == wanted.shape
+            assert np.array_equal(found, wanted)
+            assert isinstance(found, np.generic) == (evaluate is einsum and wanted.ndim == 0)
+            assert not wanted.ndim or (found.flags.writeable and not np.may_share_memory(found, a))
+        assert np.array_equal(a, left) and np.array_equal(b, right)
+
+
+@pytest.mark.parametrize("text, one, other", SERVED)
+def test_no_kernel_is_planned(text, one, other, monkeypatch):
+    monkeypatch.setattr(call, "_plan", None)
+    rng = np.random.default_rng(2)
+    for _ in range(2):
+        contract(text, whole(rng, one, "d"), whole(rng, other, "d"))
+
+
+@pytest.mark.parametrize(
+    "text, one, other",
+    [
+        ("ij,jk->ik", (2000, 3), (3, 3)),  # many rows of a short sum
+        ("ij,jk->ik", (200, 100), (100, 200)),
+        ("bij,bjk->bik", (3, 5, 6), (3, 6, 4)),  # kernels take all matrices at once
+        ("bij,bjk->bik", (30, 5, 6), (30, 6, 4)),
+        ("iij,jk->ik", (4, 4, 6), (6, 4)),
+        ("ij,jk->i", (5, 6), (6, 4)),  # k is summed before
+        ("ij,jk->ik", (5, 1), (6, 4)),  # broadcast
+        ("ij,jk->ik", (0, 6), (6, 4)),
+        ("abc,bde->ade", (5, 2, 3), (2, 3, 4)),
+        ("abc,cbd->ad", (5, 2, 3), (3, 2, 4)),  # sums that lie in two orders
+    ],
+)
+def test_others_are_left_to_kernels(text, one, other):
+    s = call.einsum.read(text)
+    assert small_products.call_of(s, [np.ones(one), np.ones(other)]) is None
+
+
+def test_other_types_are_left_to_kernels():
+    s, a = call.einsum.read("ij,jk->ik"), np.ones((3, 3))
+    for b in (a.astype("f"), a.astype(int), a.astype(">f8"), a.view(np.matrix), a.astype("e")):
+        assert small_products.call_of(s, [a, b]) is None
+
+
+def test_shapes_that_do_not_fit_are_refused_as_before():
+    """The call before has the string, with arrays that fit."""
+    a, b = np.ones((5, 6)), np.ones((6, 4))
+    for _ in range(3):
+        einsum("ij,jk->ik", a, b)
+    for wrong in (np.ones((7, 4)), np.ones(6), np.ones((6, 4, 2))):
+        with pytest.raises(ArgumentError, match="operand1"):
+            einsum("ij,jk->ik", a, wrong)
+    assert einsum("ij,jk->ik", a, np.ones((1, 4)))[0, 0] == 6  # broadcast, as NumPy does
