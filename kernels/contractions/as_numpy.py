@@ -185,7 +185,12 @@ def _usual(operands, out) -> Any:
 
 def _is_in_the_way(out, operands) -> bool:
     """Whether `out` can be written, and shares memory with an operand."""
-    if not hasattr(out, "strides") or is_number(out) or not getattr(out.flags, "writeable", True):
+    if (
+        not hasattr(out, "strides")
+        or not hasattr(out, "dtype")
+        or is_number(out)
+        or not getattr(out.flags, "writeable", True)
+    ):
         return False
     backend = backend_of(None, [*operands, out])
     arrays = (array for array in operands if hasattr(array, "strides"))

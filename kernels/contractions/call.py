@@ -220,7 +220,7 @@ def _operand(name: str, given, backend):
     array = plain(as_array(name, given, backend))
     if isinstance(array, np.generic):
         return np.asarray(array)  # a number of NumPy's has no address
-    if type(array) in (int, float, complex) or hasattr(array, "strides"):
+    if type(array) in (int, float, complex) or _is_array(array):
         return array
     if array is None:
         raise ArgumentError(f"'{name}' is None, wanted numbers.")
@@ -236,6 +236,11 @@ def _is_usual(asked: Asked, out, dtype) -> bool:
     return asked.batch is asked.backend is asked.how is out is dtype is None and asked.order == "K"
 
 
+def _is_array(given) -> bool:
+    """Whether it is an array; a memoryview has strides too, in other words."""
+    return hasattr(given, "strides") and hasattr(given, "dtype")
+
+
 def _signature(asked: Asked, arrays, out, dtype) -> tuple | None:
     """The signature of a call of a string; None: it is not kept."""
     if asked.repeated is None or asked.marks or asked.others:
@@ -247,7 +252,7 @@ def _signature(asked: Asked, arrays, out, dtype) -> tuple | None:
 
 def _check_written(out, arrays, backend) -> None:
     """Raises ArgumentError for an `out` that is no array, read-only, elsewhere, or in an operand's memory."""
-    if not hasattr(out, "strides") or is_number(out):
+    if not _is_array(out) or is_number(out):
         raise ArgumentError(f"output 'out' is a number or {type(out).__name__}, wanted an array to write.")
     if not getattr(out.flags, "writeable", True):
         raise ArgumentError("array 'out' is read-only, and an output.")

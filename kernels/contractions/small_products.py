@@ -1,4 +1,4 @@
-"""Small products of two arrays by NumPy's dot, matmul or multiply on views of them, in calls of einsum that come again.
+"""Small products of two arrays by NumPy's dot, matmul, multiply or einsum on views, in calls of einsum that come again.
 
 A call of NumPy's takes 0.6 us, beside which the products of small matrices count little. A kernel's call takes as long,
 but some us more where arrays have gaps or complex numbers. Dimensions change places, and neighbours become one, so that
@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.backend import array_calls
-from . import fold
-from .einsum import Subscripts, extents
+from . import fold, products
+from .einsum import LETTERS, Subscripts, extents
 from .plan import Unable
 
 TYPES = frozenset(map(np.dtype, "fdFD"))
 PRODUCTS, NUMBERS = 1 << 20, 1 << 17  # at most; numbers of an array
 LONG, SHORT = 512, 16  # rows from which on kernels are faster than dot, of sums and columns up to SHORT
+INDICES = 20  # of NumPy's einsum, of any release; it has more
 STACK = 8  # matrices, up to which matmul makes a call each
 FEW = 1 << 12  # products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot
 
@@ -108,7 +109,7 @@ class _Product:
     def is_served(self) -> bool:
         """Whether NumPy is the faster way."""
         m, n, k, batch = (self.size(name) for name in ("m", "n", "k", "batch"))
-        if not self.groups["k"]:
+        if not self.groups["k"] or self._are_short_dots():
             return True
         if max(m, n) >= LONG and min(m, n) <= SHORT and k <= SHORT:
             return False
@@ -117,6 +118,12 @@ class _Product:
         if batch > STACK or not all(map(self._is_joined, ("m", "n", "k"))):
             return False
         return self.lies[0].dtype.kind == "c" or not all(map(_is_dense, self.lies))
+
+    def _are_short_dots(self) -> bool:
+        """Whether it is a dot product of two vectors of few complex numbers for each entry of a batch."""
+        is_complex = self.lies[0].dtype.kind == "c"
+        are_vectors = bool(self.groups["batch"]) and not self.groups["m"] and not self.groups["n"]
+        return is_complex and are_vectors and len(self.sizes) <= INDICES and self.size("k") <= products.SHORT_DOT
 
     def _is_joined(self, name: str) -> bool:
         """Whether the indices of a group are one dimension of each array that has them."""
@@ -132,6 +139,8 @@ class _Product:
     def call(self) -> Call:
         if not self.groups["k"]:
             return self._multiplied()
+        if self._are_short_dots():
+            return self._by_einsum()
 
         batch, k = self.groups["batch"], self.groups["k"]
         rows, columns = self.groups[self.rows], self.groups[self.columns]
@@ -160,6 +169,14 @@ class _Product:
         """Of a dimension for each group. In a stack of matrices a group without indices has a dimension of 1."""
         found = [math.prod(self.sizes[i] for i in group) for group in groups]
         return found if self.groups["batch"] else [extent for extent, group in zip(found, groups) if group]
+
+    def _by_einsum(self) -> Call:
+        """By NumPy's einsum, which makes no call for each sum."""
+        letters = dict(zip(self.sizes, LETTERS))
+        first, second, out = ("".join(letters[i] for i in own) for own in (*self.s.operands, self.s.out))
+        text, evaluate = f"{first},{second}->{out}", products.numpy_einsum()
+        self.places = (0, 1)
+        return self._call(lambda a, b: evaluate(text, a, b), (None, None), None)
 
     def _multiplied(self) -> Call:
         """Numbers are multiplied one by one."""

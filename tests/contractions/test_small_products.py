@@ -27,6 +27,11 @@ SERVED = [
     ("ij,kj->jki", (5, 6), (4, 6)),
 ]
 STACKS = [("bij,bjk->bik", (3, 5, 6), (3, 6, 4)), ("ibj,bj->bi", (5, 3, 6), (3, 6)), ("bi,bi->b", (3, 5), (3, 5))]
+SHORT_DOTS = [
+    ("bi,bi->b", (40, 3), (40, 3)),
+    ("iab,bai->ba", (2, 3, 40), (40, 3, 2)),
+    ("aij,aji->a", (40, 2, 3), (40, 3, 2)),
+]
 LIES = {
     "as it is": lambda a: a,
     "gaps": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
@@ -49,7 +54,7 @@ def whole(rng, shape, dtype):
 
 @pytest.mark.parametrize("lies", LIES)
 @pytest.mark.parametrize("dtype", "fdFD")
-@pytest.mark.parametrize("text, one, other", [*SERVED, *STACKS])
+@pytest.mark.parametrize("text, one, other", [*SERVED, *STACKS, *SHORT_DOTS])
 def test_values(text, one, other, dtype, lies):
     """Of the first call, and of those that come again."""
     rng = np.random.default_rng(1)
@@ -71,6 +76,14 @@ def test_no_kernel_is_planned(text, one, other, monkeypatch):
     rng = np.random.default_rng(2)
     for _ in range(2):
         contract(text, whole(rng, one, "d"), whole(rng, other, "d"))
+
+
+@pytest.mark.parametrize("text, one, other", SHORT_DOTS)
+def test_short_dots_of_complex_numbers_are_taken(text, one, other):
+    """NumPy's einsum takes 0.4 to 0.95 of the time of kernels. Of real numbers kernels are faster."""
+    s = call.einsum.read(text)
+    assert small_products.call_of(s, [np.ones(one, "D"), np.ones(other, "D")])
+    assert small_products.call_of(s, [np.ones(one), np.ones(other)]) is None
 
 
 @pytest.mark.parametrize(
