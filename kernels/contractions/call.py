@@ -101,7 +101,7 @@ def contract(
     if given and not arrays and batch is backend is how is dtype is None:
         found = repeats.again(given, out, order)
         if found is not None:
-            return found
+            return np.asarray(found) if isinstance(found, np.generic) else found
     if given and out is None and not arrays:
         call = repeats.find(repeats.signature(given[0], given[1:], backend, (batch, how, True, order, dtype)))
         if call:

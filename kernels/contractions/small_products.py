@@ -2,7 +2,8 @@
 
 A call of NumPy's takes 0.6 us, beside which the products of small matrices count little. A kernel's call takes as long,
 but some us more where arrays have gaps or complex numbers. Dimensions change places, and neighbours become one, so that
-each array is a vector or a matrix (`dot`), or a stack of matrices (`matmul`).
+each array is a vector or a matrix (`dot`), or a stack of matrices (`matmul`). Of few numbers NumPy's einsum takes 2 to
+10 us for any string.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from .plan import Unable
 TYPES = frozenset(map(np.dtype, "fdFD"))
 PRODUCTS, NUMBERS = 1 << 20, 1 << 17  # at most; numbers of an array
 LONG, SHORT = 512, 16  # rows from which on kernels are faster than dot, of sums and columns up to SHORT
-INDICES = 20  # of NumPy's einsum, of any release; it has more
+INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
+TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
 STACK = 8  # matrices, up to which matmul makes a call each
 FEW = 1 << 12  # products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot
 
@@ -54,34 +56,42 @@ class Call(NamedTuple):
     """A call by NumPy, as repeats.py keeps it."""
 
     quick: Callable[..., Any]  # result(string, arrays): None where they have other types or shapes
-    multiply: Callable[..., Any]  # result(arrays) of the same types and shapes
+    multiply: Callable[..., Any]  # result(arrays) of the same types and shapes; both may be a number of NumPy's
 
     def values(self, given):
-        """The result."""
-        return self.multiply(*given)
+        """The result, an array."""
+        return np.asarray(self.multiply(*given))
 
 
 def call_of(s: Subscripts, arrays) -> Call | None:
-    """The call for two operands; None: it is none of these.
+    """The call for two operands or more; None: it is none of these.
 
     s: without ellipses. arrays: of NumPy.
     """
-    if len(arrays) != 2 or any(type(a) is not np.ndarray for a in arrays):
+    if not 2 <= len(arrays) <= OPERANDS or any(type(a) is not np.ndarray for a in arrays):
         return None
-    a, b = arrays
-    if a.dtype not in TYPES or a.dtype != b.dtype or max(a.size, b.size) > NUMBERS:
+    dtype = arrays[0].dtype
+    if dtype not in TYPES or any(a.dtype != dtype or a.size > NUMBERS for a in arrays):
         return None
-    return _made(s, *(array_calls.Lie(x.dtype, x.shape, x.strides) for x in arrays))
+    return _made(s, tuple([array_calls.Lie(a.dtype, a.shape, a.strides) for a in arrays]))
 
 
 @functools.lru_cache(256)
-def _made(s: Subscripts, a: array_calls.Lie, b: array_calls.Lie) -> Call | None:
-    sizes = extents(s, (a.shape, b.shape))
-    for own, lie in zip(s.operands, (a, b)):
-        if len(set(own)) < len(own) or any(sizes[i] != extent for i, extent in zip(own, lie.shape)):
-            return None  # diagonals, and what is broadcast
+def _made(s: Subscripts, lies) -> Call | None:
+    sizes = extents(s, [lie.shape for lie in lies])
     if not 0 < math.prod(sizes.values()) <= PRODUCTS or math.prod(sizes[i] for i in s.out) > NUMBERS:
         return None
+    product = _of_two(s, sizes, lies) if len(lies) == 2 else None
+    if product:
+        return product.call()
+    return _checked(_by_einsum(s), lies) if _is_tiny(sizes, lies) else None
+
+
+def _of_two(s: Subscripts, sizes, lies) -> _Product | None:
+    """The product of two arrays, if it is served."""
+    for own, lie in zip(s.operands, lies):
+        if len(set(own)) < len(own) or any(sizes[i] != extent for i, extent in zip(own, lie.shape)):
+            return None  # diagonals, and what is broadcast
     try:
         group_of = fold.roles(s.out, *s.operands)
     except Unable:
@@ -89,8 +99,52 @@ def _made(s: Subscripts, a: array_calls.Lie, b: array_calls.Lie) -> Call | None:
 
     groups = {name: [i for i in s.out if group_of[i] == name] for name in ("batch", "m", "n")}
     groups["k"] = [i for i in s.operands[0] if group_of[i] == "k"]
-    product = _Product(s, sizes, (a, b), groups)
-    return product.call() if product.is_served() else None
+    product = _Product(s, sizes, lies, groups)
+    return product if product.is_served() else None
+
+
+def _is_tiny(sizes, lies) -> bool:
+    """Whether there are so few products that NumPy's einsum is done before a kernel has begun: complex numbers and
+    arrays with gaps are copied before."""
+    count, has_gaps = math.prod(sizes.values()), not all(map(_is_dense, lies))
+    if len(sizes) > INDICES:
+        return False
+    if lies[0].dtype.kind == "c":
+        return count <= (TINY_WITH_GAPS if has_gaps else TINY)
+    return has_gaps and count <= TINY_REAL
+
+
+def _by_einsum(s: Subscripts) -> Callable:
+    """function(arrays) by NumPy's einsum, which makes no call for each sum."""
+    letters = dict(zip(dict.fromkeys(i for own in s.operands for i in own), LETTERS))
+    parts = ["".join(letters[i] for i in own) for own in (*s.operands, s.out)]
+    text, evaluate = f"{','.join(parts[:-1])}->{parts[-1]}", products.numpy_einsum()
+    return functools.partial(evaluate, text)
+
+
+def _checked(function, lies) -> Call:
+    """The call of function(arrays) for arrays of these types and shapes."""
+    shapes, dtype, plain = [lie.shape for lie in lies], lies[0].dtype, np.ndarray
+
+    def of_two(_, a, b):
+        if not type(a) is type(b) is plain or a.shape != shape or b.shape != other:
+            return None
+        if a.dtype is not dtype or b.dtype is not dtype:
+            return None
+        return function(a, b)
+
+    def of_all(_, *arrays):
+        if [a.shape for a in arrays] != shapes:
+            return None
+        for a in arrays:
+            if type(a) is not plain or a.dtype is not dtype:
+                return None
+        return function(*arrays)
+
+    if len(lies) > 2:
+        return Call(of_all, function)
+    shape, other = shapes
+    return Call(of_two, function)
 
 
 class _Product:
@@ -140,7 +194,7 @@ class _Product:
         if not self.groups["k"]:
             return self._multiplied()
         if self._are_short_dots():
-            return self._by_einsum()
+            return _checked(_by_einsum(self.s), self.lies)
 
         batch, k = self.groups["batch"], self.groups["k"]
         rows, columns = self.groups[self.rows], self.groups[self.columns]
@@ -170,14 +224,6 @@ class _Product:
         found = [math.prod(self.sizes[i] for i in group) for group in groups]
         return found if self.groups["batch"] else [extent for extent, group in zip(found, groups) if group]
 
-    def _by_einsum(self) -> Call:
-        """By NumPy's einsum, which makes no call for each sum."""
-        letters = dict(zip(self.sizes, LETTERS))
-        first, second, out = ("".join(letters[i] for i in own) for own in (*self.s.operands, self.s.out))
-        text, evaluate = f"{first},{second}->{out}", products.numpy_einsum()
-        self.places = (0, 1)
-        return self._call(lambda a, b: evaluate(text, a, b), (None, None), None)
-
     def _multiplied(self) -> Call:
         """Numbers are multiplied one by one."""
         views = []
@@ -192,26 +238,13 @@ class _Product:
 
     def _call(self, multiply, views, result) -> Call:
         """The call. views: of the first and the second factor; None: the array itself. result: of what is computed."""
-        (shape, dtype), (other, _) = ((lie.shape, lie.dtype) for lie in self.lies)
-        function = _composed(multiply, views, result, swapped=self.places == (1, 0))
-        plain = np.ndarray
-
-        def of_two(_, a, b):
-            if not type(a) is type(b) is plain or a.shape != shape or b.shape != other:
-                return None
-            if a.dtype is not dtype or b.dtype is not dtype:
-                return None
-            return function(a, b)
-
-        return Call(of_two, function)
+        return _checked(_composed(multiply, views, result, swapped=self.places == (1, 0)), self.lies)
 
 
 def _result(made, shape, back: Shaped) -> Callable | None:
     """The result of a product of shape `made`, whose indices have the extents `shape`, in the order of the string."""
     apart = Shaped(tuple(range(len(made))), shape).function(made)
     turn = back.function(shape)
-    if not shape:
-        return np.asarray  # of a number
     if apart is None or turn is None:
         return apart or turn
     return lambda array: turn(apart(array))

@@ -78,6 +78,47 @@ def test_no_kernel_is_planned(text, one, other, monkeypatch):
         contract(text, whole(rng, one, "d"), whole(rng, other, "d"))
 
 
+TINY = [
+    "ij,jk,kl->il",
+    "i,ij,j->",
+    "ij,ij,ij->i",
+    "ijj,jk->ik",
+    "abc,bd,ce->ade",
+    "i,j,k->ijk",
+    "ij,kl->i",
+    "ij,jk,ki->",
+]
+
+
+@pytest.mark.parametrize("lies", LIES)
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("text", TINY)
+def test_few_numbers(text, dtype, lies):
+    """Any string: by NumPy's einsum if numbers are complex, or arrays have gaps."""
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        arrays = [LIES[lies](whole(rng, [2] * len(own), dtype)) for own in text.split("->")[0].split(",")]
+        wanted = np.einsum(text, *arrays)
+        for evaluate in (einsum, contract):
+            found = evaluate(text, *arrays)
+            assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+            assert isinstance(found, np.generic) == (evaluate is einsum and wanted.ndim == 0)
+    s = call.einsum.read(text)
+    if dtype in "FD":
+        assert small_products.call_of(s, arrays)
+        with pytest.raises(ArgumentError):
+            einsum(text, *arrays, arrays[0])
+
+
+@pytest.mark.parametrize(
+    "extent, gap, dtype, taken",
+    [(4, 1, "D", 1), (5, 1, "D", 0), (6, 2, "F", 1), (7, 2, "F", 0), (4, 2, "d", 1), (5, 2, "d", 0), (2, 1, "d", 0)],
+)
+def test_more_numbers_are_left_to_kernels(extent, gap, dtype, taken):
+    a = np.ones((extent, gap * extent), dtype)[:, ::gap]
+    assert bool(small_products.call_of(call.einsum.read("ij,jk,kl->il"), [a, a, a])) == taken
+
+
 @pytest.mark.parametrize("text, one, other", SHORT_DOTS)
 def test_short_dots_of_complex_numbers_are_taken(text, one, other):
     """NumPy's einsum takes 0.4 to 0.95 of the time of kernels. Of real numbers kernels are faster."""
