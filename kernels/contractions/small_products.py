@@ -9,6 +9,7 @@ each array is a vector or a matrix (`dot`), or a stack of matrices (`matmul`). O
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -228,10 +229,11 @@ class _Product:
         """Numbers are multiplied one by one."""
         views = []
         for own, lie in zip(self.s.operands, self.lies):
+            # NumPy itself puts dimensions of 1 in front.
             axes = tuple(own.index(i) for i in self.s.out if i in own)
-            shape = tuple(self.sizes[i] if i in own else 1 for i in self.s.out)
-            while shape[:1] == (1,):
-                shape = shape[1:]  # NumPy puts it there
+            lacking = itertools.takewhile(lambda i, own=own: i not in own, self.s.out)
+            indices = self.s.out[len(list(lacking)) :]
+            shape = tuple(self.sizes[i] if i in own else 1 for i in indices)
             views.append(Shaped(axes, shape).function(lie.shape))
         self.places = (0, 1)
         return self._call(np.multiply, views, None)

@@ -70,6 +70,44 @@ def test_values(text, one, other, dtype, lies):
         assert np.array_equal(a, left) and np.array_equal(b, right)
 
 
+def random_string(rng) -> tuple[str, dict[str, int]]:
+    """A string of up to four operands, and extents of 1 to 5."""
+    letters = list("abcde"[: rng.integers(1, 6)])
+    operands = []
+    for _ in range(rng.integers(2, 5)):
+        count = min(len(letters), int(rng.integers(0, 4)))
+        operands.append("".join(rng.choice(letters, count, replace=rng.random() < 0.2)))
+    known = sorted(set("".join(operands)))
+    out = "".join(rng.permutation(known)[: rng.integers(0, len(known) + 1)])
+    return f"{','.join(operands)}->{out}", {letter: int(rng.integers(1, 6)) for letter in known}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_strings(seed):
+    """Extents of 1 among them, and dimensions in any order of memory."""
+    rng, lies = np.random.default_rng(seed), list(LIES.values())
+    taken = 0
+    for _ in range(200):
+        text, sizes = random_string(rng)
+        dtype, arrays = rng.choice(list("fdFD")), []
+        for own in text.split("->")[0].split(","):
+            array = whole(rng, [sizes[i] for i in own], dtype)
+            turn = rng.permutation(array.ndim)
+            array = array.transpose(turn).copy().transpose(np.argsort(turn))
+            arrays.append(lies[rng.integers(len(lies))](array) if own else array)
+
+        made = small_products.call_of(call.einsum.read(text), arrays)
+        if made is None:
+            continue
+        taken += 1
+        wanted = np.einsum(text, *arrays)
+        for _ in range(3):
+            found = contract(text, *arrays)
+            assert found.dtype == wanted.dtype and found.shape == wanted.shape, text
+            assert np.array_equal(found, wanted), text
+    assert taken > 80
+
+
 @pytest.mark.parametrize("text, one, other", SERVED)
 def test_no_kernel_is_planned(text, one, other, monkeypatch):
     monkeypatch.setattr(call, "_plan", None)
