@@ -24,10 +24,14 @@ from .plan import Unable
 TYPES = frozenset(map(np.dtype, "fdFD"))
 PRODUCTS, NUMBERS = 1 << 20, 1 << 17  # at most; numbers of an array
 LONG, SHORT = 512, 16  # rows from which on kernels are faster than dot, of sums and columns up to SHORT
+MULTIPLIED = 1 << 14  # complex numbers, up to which multiply is done sooner than a kernel
 INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
 TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
 STACK = 8  # matrices, up to which matmul makes a call each
-FEW = 1 << 12  # products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot
+FEW = (
+    1 << 12
+)  # products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; real
+# numbers with gaps, up to which multiply is done sooner than a kernel
 
 
 class Shaped(NamedTuple):
@@ -164,7 +168,10 @@ class _Product:
     def is_served(self) -> bool:
         """Whether NumPy is the faster way."""
         m, n, k, batch = (self.size(name) for name in ("m", "n", "k", "batch"))
-        if not self.groups["k"] or self._are_short_dots():
+        has_gaps = not all(map(_is_dense, self.lies))
+        if not self.groups["k"]:
+            return m * n * batch <= (MULTIPLIED if self.lies[0].dtype.kind == "c" else FEW * has_gaps)
+        if self._are_short_dots():
             return True
         if max(m, n) >= LONG and min(m, n) <= SHORT and k <= SHORT:
             return False
@@ -172,7 +179,7 @@ class _Product:
             return all(map(self._is_joined, ("m", "n", "k")))
         if batch > STACK or not all(map(self._is_joined, ("m", "n", "k"))):
             return False
-        return self.lies[0].dtype.kind == "c" or not all(map(_is_dense, self.lies))
+        return has_gaps or self.lies[0].dtype.kind == "c"
 
     def _are_short_dots(self) -> bool:
         """Whether it is a dot product of two vectors of few complex numbers for each entry of a batch."""
