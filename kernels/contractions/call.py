@@ -17,8 +17,11 @@ from .arrays import (
     Types,
     as_array,
     backend_of,
+    check_shape,
+    check_written,
     converted,
     exact_result,
+    is_array,
     is_complex,
     named_type,
     plain,
@@ -159,7 +162,7 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
     arrays = {name: a if type(a) is np.ndarray else _operand(name, a, backend) for name, a in zip(s.names, operands)}
     out = None if out is None else as_array("out", out, backend)
     if out is not None:
-        _check_written(out, arrays, backend)
+        check_written(out, arrays, backend)
 
     # A call as one before.
     asked = asked._replace(repeated=_signature(asked, arrays, out, dtype))
@@ -174,7 +177,7 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
     sizes = einsum.extents(s, shapes)
     shape = tuple(sizes[i] for i in s.out)
     if out is not None:
-        _check_shape(out, s.out, shape)
+        check_shape(out, s.out, shape)
     if asked.repeated and _is_usual(asked, out, dtype) and not is_timing():
         call = small_products.call_of(s, list(arrays.values()))
         if call:
@@ -220,7 +223,7 @@ def _operand(name: str, given, backend):
     array = plain(as_array(name, given, backend))
     if isinstance(array, np.generic):
         return np.asarray(array)  # a number of NumPy's has no address
-    if type(array) in (int, float, complex) or _is_array(array):
+    if type(array) in (int, float, complex) or is_array(array):
         return array
     if array is None:
         raise ArgumentError(f"'{name}' is None, wanted numbers.")
@@ -236,11 +239,6 @@ def _is_usual(asked: Asked, out, dtype) -> bool:
     return asked.batch is asked.backend is asked.how is out is dtype is None and asked.order == "K"
 
 
-def _is_array(given) -> bool:
-    """Whether it is an array; a memoryview has strides too, in other words."""
-    return hasattr(given, "strides") and hasattr(given, "dtype")
-
-
 def _signature(asked: Asked, arrays, out, dtype) -> tuple | None:
     """The signature of a call of a string; None: it is not kept."""
     if asked.repeated is None or asked.marks or asked.others:
@@ -248,29 +246,6 @@ def _signature(asked: Asked, arrays, out, dtype) -> tuple | None:
     given = [*arrays.values()] if out is None else [*arrays.values(), out]
     options = asked.batch, asked.how, out is None, asked.order, dtype
     return repeats.signature(asked.repeated[0], given, asked.backend, options)
-
-
-def _check_written(out, arrays, backend) -> None:
-    """Raises ArgumentError for an `out` that is no array, read-only, elsewhere, or in an operand's memory."""
-    if not _is_array(out) or is_number(out):
-        raise ArgumentError(f"output 'out' is a number or {type(out).__name__}, wanted an array to write.")
-    if not getattr(out.flags, "writeable", True):
-        raise ArgumentError("array 'out' is read-only, and an output.")
-    refuse_overlap("out", out)
-    if backend.product and not backend.holds(out):
-        raise ArgumentError(f"array 'out' is not where backend {backend} works.")
-    for name, a in arrays.items():
-        if hasattr(a, "strides") and share_memory(out, a, backend):
-            raise ArgumentError(f"output 'out' and array '{name}' share memory.")
-
-
-def _check_shape(out, indices, shape) -> None:
-    """Raises ArgumentError for an `out` of another shape."""
-    if len(out.shape) != len(shape):
-        raise ArgumentError(f"array 'out': {len(out.shape)} dimensions {out.shape}, wanted {len(shape)}: {shape}.")
-    for index, found, wanted in zip(indices, out.shape, shape):
-        if found != wanted:
-            raise ArgumentError(f"array 'out', index '{index}': extent {found}, wanted {wanted}.")
 
 
 def _keepers(s: einsum.Subscripts, arrays, sizes, name: str) -> frozenset[str]:

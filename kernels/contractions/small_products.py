@@ -9,7 +9,6 @@ each array is a vector or a matrix (`dot`), or a stack of matrices (`matmul`). O
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -238,8 +237,8 @@ class _Product:
         for own, lie in zip(self.s.operands, self.lies):
             # NumPy itself puts dimensions of 1 in front.
             axes = tuple(own.index(i) for i in self.s.out if i in own)
-            lacking = itertools.takewhile(lambda i, own=own: i not in own, self.s.out)
-            indices = self.s.out[len(list(lacking)) :]
+            first = next((place for place, i in enumerate(self.s.out) if i in own), len(self.s.out))
+            indices = self.s.out[first:]
             shape = tuple(self.sizes[i] if i in own else 1 for i in indices)
             views.append(Shaped(axes, shape).function(lie.shape))
         self.places = (0, 1)
