@@ -132,6 +132,34 @@ def refuse_overlap(name: str, array) -> None:
         )
 
 
+def is_array(given) -> bool:
+    """Whether it is an array; a memoryview has strides too, in other words."""
+    return hasattr(given, "strides") and hasattr(given, "dtype")
+
+
+def check_written(out, arrays, backend) -> None:
+    """Raises ArgumentError for an `out` that is no array, read-only, elsewhere, or in an operand's memory."""
+    if not is_array(out) or is_number(out):
+        raise ArgumentError(f"output 'out' is a number or {type(out).__name__}, wanted an array to write.")
+    if not getattr(out.flags, "writeable", True):
+        raise ArgumentError("array 'out' is read-only, and an output.")
+    refuse_overlap("out", out)
+    if backend.product and not backend.holds(out):
+        raise ArgumentError(f"array 'out' is not where backend {backend} works.")
+    for name, a in arrays.items():
+        if hasattr(a, "strides") and share_memory(out, a, backend):
+            raise ArgumentError(f"output 'out' and array '{name}' share memory.")
+
+
+def check_shape(out, indices, shape) -> None:
+    """Raises ArgumentError for an `out` of another shape."""
+    if len(out.shape) != len(shape):
+        raise ArgumentError(f"array 'out': {len(out.shape)} dimensions {out.shape}, wanted {len(shape)}: {shape}.")
+    for index, found, wanted in zip(indices, out.shape, shape):
+        if found != wanted:
+            raise ArgumentError(f"array 'out', index '{index}': extent {found}, wanted {wanted}.")
+
+
 # ---- types ----------------------------------------------------------------------------------------------------------
 
 

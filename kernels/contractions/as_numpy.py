@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-import string
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,12 +18,12 @@ import numpy as np
 
 from ..engine.backend import array_calls
 from ..engine.errors import ArgumentError, refuse
-from ..engine.timers import is_timing
+from ..engine.timers import contexts, is_timing
 from ..engine.values import is_number
 from . import repeats, whole_numbers
 from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, refuse_overlap, share_memory
 from .call import contract
-from .einsum import ELLIPSIS, Subscripts, extents, interleaved, is_string, read, spread
+from .einsum import LETTERS, Subscripts, extents, in_letters, is_string, read, spread
 from .products import numpy_einsum
 from .result_order import checked
 
@@ -32,7 +31,6 @@ __all__ = ["einsum", "tensordot", "transpose"]
 NUMBERS = "biufc"  # kinds of types
 FEW_PRODUCTS = 1 << 12  # of whole numbers, which NumPy sums in less time than it takes to make them float64
 MOST_INDICES, MOST_OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
-LETTERS = string.ascii_letters  # of NumPy's strings
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
@@ -53,10 +51,22 @@ def einsum(
     type, and to the result in `out`: "no", "equiv", "safe", "same_kind", "unsafe", as numpy.can_cast has it. optimize
     is not read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
+    # A string as before, with the usual options: by the shortest way.
+    if out is dtype is None and order == "K" and casting == "safe" and not contexts:
+        try:
+            quick = repeats.kept.last.get(operands[0])
+            found = quick and quick(*operands)
+        except (IndexError, TypeError):
+            found = None
+        if found is not None:
+            return found if found.ndim else found[()]
+
+    if casting != "safe" and _is_cast_safely(operands, out, dtype, casting):
+        casting = "safe"
     if dtype is None and order == "K" and casting == "safe":
         found = _usual(operands, out)
         if found is not None:
-            return found if out is not None or found.shape else found[()]
+            return found if out is not None or found.ndim else found[()]
 
     found = _by_options(operands, out, dtype, "K" if order is None else order, casting)
     return found if out is not None or found.shape else found[()]
@@ -79,6 +89,13 @@ def _by_options(operands, out, dtype, order, casting) -> Any:
         out[...] = contract(*operands, out=apart, **options)
         return out
     return contract(*operands, out=out, **options)
+
+
+def _is_cast_safely(operands, out, dtype, casting) -> bool:
+    """Whether a common type of a string's arrays is their own promotion, which casts safely what others may."""
+    if out is not None or dtype is not None or casting not in ("same_kind", "unsafe"):
+        return False
+    return bool(operands) and isinstance(operands[0], str) and {*map(type, operands[1:])} == {np.ndarray}
 
 
 def _are_whole(operands) -> bool:
@@ -157,30 +174,23 @@ def _largest(dtypes) -> float:
 
 def _usual(operands, out) -> Any:
     """A view, or the result of a call as one before; None: neither, or an error, which the general way tells."""
-    try:
-        found = None
-        if out is None and len(operands) < 4:
-            is_text = isinstance(operands[0], str)
-            alone = operands if is_text else _as_text(operands)
-            found = _view(*alone) if len(alone) == 2 else None
-        return repeats.again(operands, out) if found is None else found
-    except (ArgumentError, IndexError):
+    given = operands if operands and isinstance(operands[0], str) else in_letters(operands)
+    if not given:
         return None
-
-
-def _as_text(operands) -> tuple:
-    """(string, array) of an array and its lists of indices. Raises ArgumentError."""
-    s, arrays = interleaved(operands)
-    numbers = sorted({i for own in (*s.operands, s.out) for i in own if i != ELLIPSIS}, key=lambda i: int(i[1:]))
-    refuse(len(numbers) > len(LETTERS), "einsum: too many indices for a string.")
-    letters = {ELLIPSIS: ELLIPSIS, **dict(zip(numbers, LETTERS))}
-    parts = [",".join("".join(letters[i] for i in own) for own in s.operands), "".join(letters[i] for i in s.out)]
-    return "->".join(parts), *arrays
+    found = repeats.again(given, out)
+    if found is None and out is None and len(given) == 2:
+        return _view(*given)
+    return found
 
 
 def _is_in_the_way(out, operands) -> bool:
     """Whether `out` can be written, and shares memory with an operand."""
-    if not hasattr(out, "strides") or is_number(out) or not getattr(out.flags, "writeable", True):
+    if (
+        not hasattr(out, "strides")
+        or not hasattr(out, "dtype")
+        or is_number(out)
+        or not getattr(out.flags, "writeable", True)
+    ):
         return False
     backend = backend_of(None, [*operands, out])
     arrays = (array for array in operands if hasattr(array, "strides"))
@@ -267,12 +277,18 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = _array(a), _array(b)
     first, second = _axes(a, b, axes)
 
-    own = list(range(a.ndim))
-    other = list(range(a.ndim, a.ndim + b.ndim))
+    return contract(_dotted(a.ndim, b.ndim, tuple(first), tuple(second)), a, b)
+
+
+@functools.lru_cache(256)
+def _dotted(dimensions: int, others: int, first, second) -> str:
+    """The string of tensordot for so many dimensions of a and of b, and the axes of both. Raises ArgumentError."""
+    refuse(dimensions + others > len(LETTERS), f"tensordot: {dimensions + others} dimensions, wanted {len(LETTERS)}.")
+    own, other = [*LETTERS[:dimensions]], [*LETTERS[dimensions : dimensions + others]]
     for left, right in zip(first, second):
         other[right] = own[left]
     kept = [i for i in own if i not in other] + [i for i in other if i not in own]
-    return contract(a, own, b, other, kept)
+    return f"{''.join(own)},{''.join(other)}->{''.join(kept)}"
 
 
 def _axes(a, b, axes) -> tuple[list[int], list[int]]:

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..engine.errors import ArgumentError, closest, refuse
+from ..engine.timers import is_timing
 from ..engine.values import is_number, refuse_unit
-from . import einsum, gaps, repeats, result_order
+from . import einsum, gaps, repeats, result_order, small_products
 from .arrays import (
     PRECISIONS,
     Types,
     as_array,
     backend_of,
+    check_shape,
+    check_written,
     converted,
     exact_result,
+    is_array,
     is_complex,
     named_type,
     plain,
@@ -48,7 +52,8 @@ class Asked(NamedTuple):
     marks: tuple  # pairs, of MARKS
     others: tuple  # pairs, of OTHERS
     order: str = "K"  # of the result in memory, see result_order.py
-    repeated: tuple | None = None  # signature by which the next call finds this one
+    # Signature by which the next call finds this one; of a string its text alone, until the arrays are known
+    repeated: tuple | None = None
 
 
 class Problem(NamedTuple):
@@ -95,17 +100,15 @@ def contract(
     names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
     """
     # A call as one before.
-    repeated = None
-    if isinstance(text, str) and not arrays and dtype is None:
-        if batch is backend is how is None and order == "K":
-            found = repeats.again((text, *operands), out)
-            if found is not None:
-                return found
-        given = operands if out is None else (*operands, out)
-        repeated = repeats.signature(text, given, backend, (batch, how, out is None, order))
-        call = repeats.find(repeated)
+    given = (text, *operands) if isinstance(text, str) else einsum.in_letters((text, *operands))
+    if given and not arrays and batch is backend is how is dtype is None:
+        found = repeats.again(given, out, order)
+        if found is not None:
+            return np.asarray(found) if isinstance(found, np.generic) else found
+    if given and out is None and not arrays:
+        call = repeats.find(repeats.signature(given[0], given[1:], backend, (batch, how, True, order, dtype)))
         if call:
-            return call.values(given)
+            return call.values(given[1:])
 
     options = {key: arrays.pop(key) for key in (*MARKS, *OTHERS) if key in arrays}
     for key in ("local", "constant", "symmetric"):
@@ -115,13 +118,14 @@ def contract(
     if hasattr(order, "__index__"):
         options["order"], order = order, "K"
     others = tuple(sorted((key, x) for key, x in options.items() if key not in MARKS))
-    asked = Asked(batch, backend, how, marks, others, result_order.checked(order), repeated)
+    asked = Asked(batch, backend, how, marks, others, result_order.checked(order))
 
     if not isinstance(text, str):
         subscripts, operands = einsum.interleaved((text, *operands))
+        asked = asked._replace(repeated=given and given[:1])
         return _einsum(subscripts, operands, arrays, asked, out, dtype)
     if einsum.is_string(text) or operands:
-        return _einsum(einsum.read(text), operands, arrays, asked, out, dtype)
+        return _einsum(einsum.read(text), operands, arrays, asked._replace(repeated=(text,)), out, dtype)
 
     if dtype is not None:
         raise ArgumentError("dtype= is for strings of einsum; statements work in the arrays' type.")
@@ -155,8 +159,16 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
 
     # The arrays, where they lie, their types.
     backend = backend_of(asked.backend, [*operands, out])
-    arrays = {name: _operand(name, a, backend) for name, a in zip(s.names, operands)}
+    arrays = {name: a if type(a) is np.ndarray else _operand(name, a, backend) for name, a in zip(s.names, operands)}
     out = None if out is None else as_array("out", out, backend)
+    if out is not None:
+        check_written(out, arrays, backend)
+
+    # A call as one before.
+    asked = asked._replace(repeated=_signature(asked, arrays, out, dtype))
+    call = repeats.find(asked.repeated)
+    if call:
+        return call.values([*arrays.values()] if out is None else [*arrays.values(), out])
     types = types_of(arrays, out, dtype)
 
     # Extents of all indices.
@@ -165,7 +177,11 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
     sizes = einsum.extents(s, shapes)
     shape = tuple(sizes[i] for i in s.out)
     if out is not None:
-        _check_out(out, s.out, shape, arrays, backend)
+        check_shape(out, s.out, shape)
+    if asked.repeated and _is_usual(asked, out, dtype) and not is_timing():
+        call = small_products.call_of(s, list(arrays.values()))
+        if call:
+            return repeats.put(asked.repeated, call).values(arrays.values())
     if types.exact:
         refuse_inexact(arrays, math.prod(sizes[i] for i in sizes if i not in s.out))
 
@@ -207,7 +223,7 @@ def _operand(name: str, given, backend):
     array = plain(as_array(name, given, backend))
     if isinstance(array, np.generic):
         return np.asarray(array)  # a number of NumPy's has no address
-    if type(array) in (int, float, complex) or hasattr(array, "strides"):
+    if type(array) in (int, float, complex) or is_array(array):
         return array
     if array is None:
         raise ArgumentError(f"'{name}' is None, wanted numbers.")
@@ -218,23 +234,18 @@ def _operand(name: str, given, backend):
         raise ArgumentError(f"'{name}': wanted numbers ({error}).") from error
 
 
-def _check_out(out, indices, shape, arrays, backend) -> None:
-    """Raises ArgumentError for an `out` of another shape, read-only, elsewhere, or in an operand's memory."""
-    if not hasattr(out, "strides") or is_number(out):
-        raise ArgumentError(f"output 'out' is a number or {type(out).__name__}, wanted an array to write.")
-    if len(out.shape) != len(shape):
-        raise ArgumentError(f"array 'out': {len(out.shape)} dimensions {out.shape}, wanted {len(shape)}: {shape}.")
-    for index, found, wanted in zip(indices, out.shape, shape):
-        if found != wanted:
-            raise ArgumentError(f"array 'out', index '{index}': extent {found}, wanted {wanted}.")
-    if not getattr(out.flags, "writeable", True):
-        raise ArgumentError("array 'out' is read-only, and an output.")
-    refuse_overlap("out", out)
-    if backend.product and not backend.holds(out):
-        raise ArgumentError(f"array 'out' is not where backend {backend} works.")
-    for name, a in arrays.items():
-        if hasattr(a, "strides") and share_memory(out, a, backend):
-            raise ArgumentError(f"output 'out' and array '{name}' share memory.")
+def _is_usual(asked: Asked, out, dtype) -> bool:
+    """Whether the call has no options."""
+    return asked.batch is asked.backend is asked.how is out is dtype is None and asked.order == "K"
+
+
+def _signature(asked: Asked, arrays, out, dtype) -> tuple | None:
+    """The signature of a call of a string; None: it is not kept."""
+    if asked.repeated is None or asked.marks or asked.others:
+        return None
+    given = [*arrays.values()] if out is None else [*arrays.values(), out]
+    options = asked.batch, asked.how, out is None, asked.order, dtype
+    return repeats.signature(asked.repeated[0], given, asked.backend, options)
 
 
 def _keepers(s: einsum.Subscripts, arrays, sizes, name: str) -> frozenset[str]:
@@ -357,15 +368,22 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
         as_it_lies = hasattr(a, "strides") and a.dtype == wanted and backend.holds(a) and job.plan.takes(name, a, job.n)
         arrays[name] = a if as_it_lies else converted(name, a, backend, wanted)
 
-    # The next call binds at once if the kernel takes the arrays as they came.
+    # The kernel writes `out` itself if it takes all arrays as they came. Copies of small ones cost less than to bind.
     given = None if out is None else lie["out"].of(out)
     direct = given is not None and given.dtype == types.work and job.plan.takes("out", given, job.n)
+    if direct and given is not None and given.nbytes < repeats.SMALL:
+        direct = all(arrays[name] is views[name] for name in views)
     taken = {**arrays, "out": given} if direct else arrays
     new = () if direct else (repeats.New("out", job.shape, back),)
-    call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
+    lying = tuple((name, lie[name]) for name in taken)
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()
-    if types.result == types.work and (direct or out is None):
+
+    # The next call binds at once.
+    if not types.exact:
+        result = None if types.result == types.work else types.result
+        apart = out is not None and not direct
+        call = repeats.Repeat(job.plan, lying, new, ("out",), job.n, types.work, result=result, apart=apart)
         repeats.keep(asked.repeated, {**views, "out": given}, arrays, call)
     return out if direct else result_order.turned(arrays["out"], back)
 

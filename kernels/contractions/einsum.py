@@ -6,13 +6,17 @@ once the operands' dimensions are known. `extents` then finds one extent for eac
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
+import string
 from typing import NamedTuple
 
 from ..engine.errors import ArgumentError
 
 ELLIPSIS = "..."
+KINDS = frozenset((int, type(Ellipsis)))  # of a list's indices, as they usually come
+LETTERS = string.ascii_letters  # of NumPy's strings
 NAME = "ellipsis"  # of the indices of an ellipsis, the last one is ellipsis0
 
 
@@ -40,12 +44,14 @@ class Subscripts(NamedTuple):
         return f"out[{' '.join(self.out)}] = {' '.join(parts)}"
 
 
+@functools.lru_cache(256)
 def is_string(text: str) -> bool:
     """Whether it is a string of numpy.einsum, and no statement."""
     bare = re.sub(r"#[^\n]*", "", text).strip()
     return "->" in bare or re.fullmatch(r"[A-Za-z.,\s]+", bare) is not None
 
 
+@functools.lru_cache(256)
 def read(text: str) -> Subscripts:
     """The indices of a string. Raises ArgumentError, which names the part that cannot be read."""
     left, arrow, right = text.partition("->")
@@ -102,6 +108,44 @@ def interleaved(given) -> tuple[Subscripts, tuple]:
     out = _listed(given[-1], "the result") if has_result else _implicit(lists, _by_number)
     text = ", ".join(f"[{' '.join(own)}]" for own in lists)
     return _checked(Subscripts(tuple(lists), out, text)), pairs[::2]
+
+
+def in_letters(given) -> tuple | None:
+    """(string, operands) of arrays and lists of indices in turns; None: they cannot be read, or have more indices than
+    the alphabet has letters."""
+    end = len(given) // 2 * 2
+    try:
+        lists = tuple([_numbered(own) for own in (*given[1:end:2], *given[end:])])
+    except (TypeError, ArgumentError):
+        return None
+    text = _lettered(lists, len(given) > end)
+    return (text, *given[:end:2]) if text else None
+
+
+def _numbered(own) -> tuple:
+    """Numbers of a list's indices, and Ellipsis. Raises ArgumentError: 1.0 and True are not taken for 1."""
+    found = tuple(own)
+    if KINDS.issuperset(map(type, found)):
+        return found
+    return tuple([Ellipsis if name == ELLIPSIS else int(name[1:]) for name in _listed(own, "an operand")])
+
+
+@functools.lru_cache(256)
+def _lettered(lists, has_result: bool) -> str | None:
+    """The string of lists of indices; None: there is none. has_result: the last list is the result's."""
+    operands = lists[:-1] if has_result else lists
+    given = [part for own in operands for part in (None, own)]
+    try:
+        s, _ = interleaved((*given, *lists[len(operands) :]))
+    except ArgumentError:
+        return None
+
+    numbers = _by_number({i for own in (*s.operands, s.out) for i in own if i != ELLIPSIS})
+    if len(numbers) > len(LETTERS):
+        return None
+    letters = {ELLIPSIS: ELLIPSIS, **dict(zip(numbers, LETTERS))}
+    parts = ["".join(letters[i] for i in own) for own in (*s.operands, s.out)]
+    return f"{','.join(parts[:-1])}->{parts[-1]}"
 
 
 def _by_number(names) -> list[str]:

@@ -45,6 +45,29 @@ def function(call, came, run, held):
     )
 
 
+def by_c(call, run, held):
+    """run(arrays in their order), which C launches if it can.
+
+    call: a repeats.Repeat, whose outputs are new. held: the arrays of a run.
+    """
+    launch = run.launch if isinstance(run, scratch.InScratch) else run
+    if not isinstance(launch, array_calls.cpu.Again):
+        return run
+    taken = [array_calls.Lie(a.dtype, a.shape, a.strides) for a in held[: len(call.given)]]
+    launched = array_calls.prepared([*taken, *_made(call, run)], launch)
+    if not launched:
+        return run
+    function, told, keep = launched
+    room = _room(run)
+
+    def run_by_c(arrays, keep=keep) -> None:
+        made = (room(),) if room else ()
+        if function(told, *map(id, arrays), *map(id, made)):
+            run(arrays)
+
+    return run_by_c
+
+
 def _lie(call, name: str, lies, array) -> array_calls.Lie:
     """How an array of the caller's lies. array: as the kernel takes it."""
     _, dtype, shape, strides = lies

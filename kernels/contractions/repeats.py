@@ -17,14 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.backend import array_calls
 from ..engine.timers import contexts, is_timing
+from ..engine.values import EXACT
 from . import quick
+from .arrays import converted
 from .result_order import turned
 
 KEPT = 256  # calls
 SMALL = 1 << 15  # bytes
-USUAL = (None, None, True, "K")  # options of `contract` for a string: batch, how, no output, order
-USUAL_GIVEN = (None, None, False, "K")
+USUAL = (None, None, True, "K", None)  # options of `contract` for a string: batch, how, no output, order, dtype
+USUAL_GIVEN = (None, None, False, "K", None)
+NUMBERS = (int, float, complex)  # Python's, which take the arrays' type
 
 
 class View(NamedTuple):
@@ -70,12 +74,20 @@ class Repeat:
     n: int  # entries of the batch
     dtype: np.dtype  # of outputs
     copied: tuple[tuple[str, np.dtype], ...] = ()  # inputs that the kernel reads from contiguous copies, of a type
+    result: np.dtype | None = None  # type that new outputs get afterwards; None: they have it
+    apart: bool = False  # the last array that comes is an output, which gets the numbers of the new one
     run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
     quick: Any = None  # result(string, arrays in their order): None where they lie otherwise; None: there is no such
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
-        return self.by(given, None if is_timing() else self.run)  # timers watch what is bound
+        run = None if is_timing() else self.run  # timers watch what is bound
+        if self.apart:
+            *given, out = given
+            out[...] = self.by(given, run)
+            return out
+        found = self.by(given, run)
+        return found if self.result is None else found.astype(self.result)
 
     def by(self, given, run):
         """The outputs. run: the launch; None: bound."""
@@ -87,7 +99,7 @@ class Repeat:
         # The arrays that the kernel takes.
         arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
         for place, dtype in self.copies:
-            arrays[place] = self.contiguous(arrays[place], dtype)
+            arrays[place] = self._copy(place, arrays[place], dtype)
         for make in self._makers:
             arrays.append(make())
 
@@ -122,6 +134,18 @@ class Repeat:
     def contiguous(self, array, dtype):
         made = self.plan.backend.arrays.ascontiguousarray(array, dtype)
         return made.reshape(array.shape)  # NumPy makes one dimension of none
+
+    def _copy(self, place: int, array, dtype):
+        """What the kernel takes for an array or a number. Raises ArgumentError for whole numbers that the type does not
+        hold."""
+        kind = type(array)
+        if kind in (float, complex):
+            return np.asarray(array, dtype)
+        if kind is int or array.dtype.kind in "biu":
+            known = kind is np.ndarray and 0 <= array_calls.magnitude(array) <= EXACT
+            name = self.given[place][0]
+            return array.astype(dtype, "C") if known else converted(name, array, self.plan.backend, dtype)
+        return self.contiguous(array, dtype)
 
     @functools.cached_property
     def _makers(self) -> list:
@@ -163,8 +187,10 @@ class Repeat:
         names = [name for name, *_ in (*self.given, *self.new)]
         run = self.plan.again({name: held[name] for name in names}, self.n)
         if self._only_new or self.plan.backend.memory == "device":
-            self.run = run
-        if run and self.plan.backend.memory == "host" and len(self.results) == 1:
+            self.run = quick.by_c(self, run, [held[name] for name in names]) if self._only_new else run
+        has_types = all(dtype and dtype.kind in "fc" for _, dtype, *_ in key[-1])
+        is_usual = has_types and self.result is None and not self.apart
+        if run and is_usual and self.plan.backend.memory == "host" and len(self.results) == 1:
             self.quick = quick.function(self, key[-1], run, [held[name] for name in names])
 
 
@@ -172,9 +198,9 @@ class Kept:
     """The calls that are kept."""
 
     def __init__(self):
-        self.calls: dict[tuple, Repeat] = {}  # by their signatures
+        self.calls: dict[tuple, Any] = {}  # by their signatures
         # `quick` of the last call with a string, by the string: with a new array as result, with a given one
-        self.last: dict[str, Any] = {}
+        self.last: dict[str | tuple[str, str], Any] = {}  # of another order than "K", by both
         self.last_given: dict[str, Any] = {}
 
 
@@ -183,7 +209,7 @@ kept = Kept()
 
 def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
     """A key for a call: equal where two calls differ in the numbers and addresses of their arrays alone. None if an
-    array is a number or a list."""
+    array is a list."""
     try:
         return text, backend, options, lies(arrays)
     except AttributeError:
@@ -191,20 +217,24 @@ def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
 
 
 def lies(arrays) -> tuple:
-    """(type, type of numbers, shape, strides in bytes) of each array. Raises AttributeError if one is no array."""
-    return tuple([(type(a), a.dtype, a.shape, a.strides) for a in arrays])
+    """(type, type of numbers, shape, strides in bytes) of each array; a number of Python's has none of a type. Raises
+    AttributeError if one is no array."""
+    return tuple(
+        [(kind, None, (), ()) if (kind := type(a)) in NUMBERS else (kind, a.dtype, a.shape, a.strides) for a in arrays]
+    )
 
 
-def again(operands, out=None):
+def again(operands, out=None, order="K"):
     """The result of a string and its operands, if they lie as in the last call with it; else None. operands: the string
     in front."""
     if contexts:
         return None
     try:
         if out is None:
-            quick = kept.last.get(operands[0])
+            text = operands[0]
+            quick = kept.last.get(text) if order == "K" else kept.last.get((text, order))
             return quick and quick(*operands)
-        quick = kept.last_given.get(operands[0])
+        quick = kept.last_given.get(operands[0]) if order == "K" else None
         return quick and quick(*operands, out)
     except (TypeError, IndexError):
         return None
@@ -219,11 +249,14 @@ def of_string(operands) -> Repeat | None:
         return None
 
 
-def find(key: tuple | None) -> Repeat | None:
+def find(key: tuple | None) -> Any:
     """The call with a signature."""
     if key is None:
         return None
-    call = kept.calls.get(key)
+    try:
+        call = kept.calls.get(key)
+    except TypeError:
+        return None  # an option that is refused later
     if call and call.quick:
         _remember(key, call)
     return call
@@ -234,6 +267,8 @@ def _remember(key: tuple, call: Repeat) -> None:
     text, backend, options, _ = key
     if backend is None and options == USUAL:
         try_first(text, call.quick)
+    elif backend is None and options[:3] == USUAL[:3] and options[4:] == USUAL[4:]:
+        _put(kept.last, (text, options[3]), call.quick)
     elif backend is None and options == USUAL_GIVEN:
         _put(kept.last_given, text, call.quick)
 
@@ -243,15 +278,15 @@ def try_first(text: str, quick) -> None:
     _put(kept.last, text, quick)
 
 
-def _put(last: dict, text: str, quick) -> None:
+def _put(last: dict, text: str | tuple[str, str], quick) -> None:
     if len(last) >= KEPT:
         last.clear()
     last[text] = quick
 
 
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
-    """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views. Whole numbers, and kinds of
-    arrays that are made others, are looked at in each call.
+    """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views. Kinds of arrays that are
+    made others are looked at in each call.
 
     views: of the caller's arrays, by the call's names. taken: what the kernel takes for each, and new outputs. Copies
     beside an output that is given are not kept: `bind` would not see that the caller's arrays share memory.
@@ -260,14 +295,19 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
         return
     names = [name for name, _ in call.given]
     came, now = lies(views[name] for name in names), lies(taken[name] for name in names)
-    for (kind, dtype, *_), (_, _, before, _), (kind_now, dtype_now, shape, _) in zip(key[-1], came, now):
-        if kind is not kind_now or dtype.kind != dtype_now.kind or before != shape:
+    for (kind, dtype, before, _), (kind_now, dtype_now, shape, _) in zip(came, now):
+        if before != shape or not dtype_now or (dtype and kind is not kind_now):
             return
 
-    copied = tuple((name, y[1]) for name, x, y in zip(names, came, now) if x[1] != y[1] or x[3] != y[3])
+    copied = tuple((name, y[1]) for name, x, y in zip(names, came, now) if x[1] is None or x[1:4:2] != y[1:4:2])
     if copied and set(call.results) & set(names):
         return
+    put(key, dataclasses.replace(call, copied=copied)).prepare(key, taken)
+
+
+def put(key: tuple, call):
+    """Keeps a call by its signature. The oldest one may go."""
     while len(kept.calls) >= KEPT:
         kept.calls.pop(list(kept.calls)[0], None)
-    kept.calls[key] = call = dataclasses.replace(call, copied=copied)
-    call.prepare(key, taken)
+    kept.calls[key] = call
+    return call

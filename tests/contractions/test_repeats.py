@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 
-from kernels import Contraction, contract, einsum, get_backend
-from kernels.contractions import repeats, scratch
+from kernels import Contraction, contract, einsum, get_backend, tensordot
+from kernels.contractions import call, repeats, scratch
 from kernels.contractions.organisations import library_costs
 from kernels.contractions.render_packs import ON_STACK
 from kernels.engine.errors import ArgumentError
@@ -441,7 +441,7 @@ def test_quick_calls_give_the_values_of_now(how, gap):
 
     a = left()
     contract("ij,jk->ik", a, b, how=how, backend=backend)
-    key = repeats.signature("ij,jk->ik", (a, b), backend, (None, how, True, "K"))
+    key = repeats.signature("ij,jk->ik", (a, b), backend, (None, how, True, "K", None))
     quick = repeats.find(key).quick
 
     for a in (left(), left()):
@@ -450,6 +450,76 @@ def test_quick_calls_give_the_values_of_now(how, gap):
         assert quick("ij,jk->ik", a[::2], b) is None
         assert quick("ij,jk->ik", a.astype("float32"), b) is None
         assert quick("ij,jk->ik", a, [list(row) for row in b]) is None
+
+
+# ---- forms of a call ------------------------------------------------------------------------------------------------
+
+TEXT_OF_FORMS = "eij,ejk->eik"
+FORMS = {
+    "arrays and lists": lambda f, a, b: f(a, [0, 1, 2], b, [0, 2, 3], [0, 1, 3]),
+    "lists of NumPy's numbers": lambda f, a, b: f(a, np.arange(3), b, np.array([0, 2, 3]), [0, 1, 3]),
+    "lists with Ellipsis": lambda f, a, b: f(a, [..., 1, 2], b, [..., 2, 3], [..., 1, 3]),
+    "dtype": lambda f, a, b: f(TEXT_OF_FORMS, a, b, dtype=np.float64),
+    "wider dtype": lambda f, a, b: f(TEXT_OF_FORMS, a, b, dtype=complex),
+    "order": lambda f, a, b: f(TEXT_OF_FORMS, a, b, order="F"),
+    "whole numbers beside others": lambda f, a, b: f(TEXT_OF_FORMS, a.astype(int), b),
+    "truth values beside others": lambda f, a, b: f(TEXT_OF_FORMS, a > 0, b),
+    "half": lambda f, a, b: f(TEXT_OF_FORMS, a.astype("e"), b.astype("e")),
+    "two precisions": lambda f, a, b: f(TEXT_OF_FORMS, a.astype("f"), b),
+    "bytes in the other order": lambda f, a, b: f(TEXT_OF_FORMS, a.astype(">f8"), b),
+    "a user's kind": lambda f, a, b: f(TEXT_OF_FORMS, a.view(Kind), b),
+    "a list": lambda f, a, b: f(TEXT_OF_FORMS, a.tolist(), b),
+    "a number": lambda f, a, b: f(",eij,ejk->eik", 2.0, a, b),
+    "a whole number": lambda f, a, b: f(",eij,ejk->eik", 2, a, b),
+    "a number of NumPy's": lambda f, a, b: f(",eij,ejk->eik", np.float64(2), a, b),
+    "a result of another type": lambda f, a, b: f(TEXT_OF_FORMS, a, b, out=np.full((3, 4, 6), np.nan, complex)),
+    "a result beside copies": lambda f, a, b: f(TEXT_OF_FORMS, a[::-1], b, out=np.full((3, 4, 6), np.nan)),
+    "a result in single precision": lambda f, a, b: f(
+        TEXT_OF_FORMS, a.astype("f"), b.astype(int).astype("b"), out=np.full((3, 4, 6), np.nan, "f")
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_of_a_call_comes_again(form, monkeypatch):
+    """Nothing is planned, whatever has to be converted; the numbers are those of now."""
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
+    rng = np.random.default_rng(15)
+    for turn in range(4):
+        a, b = whole(rng, (3, 4, 5)), whole(rng, (3, 5, 6))
+        wanted = FORMS[form](np.einsum, a, b)
+        for evaluate in (contract, einsum):
+            found = FORMS[form](evaluate, a, b)
+            assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+        if turn == 0:
+            monkeypatch.setattr(call, "_plan", None)
+
+
+def test_tensordot_comes_again(monkeypatch):
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
+    rng = np.random.default_rng(16)
+    for turn in range(3):
+        a, b = whole(rng, (3, 4, 5)), whole(rng, (4, 5, 3))
+        for axes in (2, ([1, 2], [0, 1]), ([0], [2]), 0):
+            assert np.array_equal(tensordot(a, b, axes), np.tensordot(a, b, axes))
+        if turn == 0:
+            monkeypatch.setattr(call, "_plan", None)
+
+
+def test_what_a_form_refuses_is_refused_again():
+    """The call before had the same types and shapes, and numbers that fit."""
+    a, small = np.ones((3, 4, 5)), np.ones((3, 5, 6), int)
+    out = np.zeros((3, 4, 6), complex)
+    for _ in range(3):
+        assert einsum(TEXT_OF_FORMS, a, small)[0, 0, 0] == 5
+        with pytest.raises(ArgumentError, match="operand1.*2\\^53"):
+            einsum(TEXT_OF_FORMS, a, small + 2**60)
+
+        out.flags.writeable = True
+        assert einsum(TEXT_OF_FORMS, a, small, out=out)[0, 0, 0] == 5
+        out.flags.writeable = False
+        with pytest.raises(ArgumentError, match="'out' is read-only"):
+            einsum(TEXT_OF_FORMS, a, small, out=out)
 
 
 # ---- one thing is another than in the last call ---------------------------------------------------------------------

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kernels import contract, einsum, get_backend
-from kernels.contractions import repeats
+from kernels.contractions import repeats, small_products
 
 from ...errors import FrameError
 from .. import tables
@@ -168,10 +168,12 @@ def _serves(call: Call, how: str) -> bool:
 
 
 def chosen(call: Call) -> str:
-    """The organisation that the call takes; "view" where nothing is computed."""
+    """The organisation that the call takes; "view" where nothing is computed, "numpy" of small products by NumPy."""
     found = repeats.of_string((call.string.text, *call.operands))
     if found is None:
         return "view"
+    if isinstance(found, small_products.Call):
+        return "numpy"
     plan = found.plan
     parts = getattr(plan, "products", None) or getattr(plan, "parts", plan)
     return parts.how.name

@@ -170,7 +170,9 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
     held = moved - size * m * n * count * (r.stored - 1)
-    memory = moved / (rates(style, dtype).memory * _faster(style, held, 1.0))
+    # A matrix times a vector streams the matrix at the pace of the other organisations, as a copy of it does not.
+    of_large = None if min(m, n) == 1 else 1.0
+    memory = moved / (rates(style, dtype).memory * _faster(style, held, of_large))
 
     if style == "packs":
         each = r.call + core_products.seconds(dtype, way, memory, 1 + (OVERLAP - 1) * cached(held))

@@ -1,0 +1,292 @@
+"""Small products of two arrays by NumPy's dot, matmul, multiply or einsum on views, in calls of einsum that come again.
+
+A call of NumPy's takes 0.6 us, beside which the products of small matrices count little. A kernel's call takes as long,
+but some us more where arrays have gaps or complex numbers. Dimensions change places, and neighbours become one, so that
+each array is a vector or a matrix (`dot`), or a stack of matrices (`matmul`). Of few numbers NumPy's einsum takes 2 to
+10 us for any string.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.backend import array_calls
+from . import fold, products
+from .einsum import LETTERS, Subscripts, extents
+from .plan import Unable
+
+TYPES = frozenset(map(np.dtype, "fdFD"))
+PRODUCTS, NUMBERS = 1 << 20, 1 << 17  # at most; numbers of an array
+LONG, SHORT = 512, 16  # rows from which on kernels are faster than dot, of sums and columns up to SHORT
+MULTIPLIED = 1 << 14  # complex numbers, up to which multiply is done sooner than a kernel
+INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
+TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
+STACK = 8  # matrices, up to which matmul makes a call each
+FEW = (
+    1 << 12
+)  # products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; real
+# numbers with gaps, up to which multiply is done sooner than a kernel
+
+
+class Shaped(NamedTuple):
+    """A view of an array that has the same numbers: its dimensions in another order, then of another shape."""
+
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def function(self, came) -> Callable | None:
+        """view(array) of an array of shape `came`; None: the array itself."""
+        turn = self._turn()
+        shape = self.shape
+        if shape == tuple(came[axis] for axis in self.axes):
+            return turn
+        if turn is None:
+            return lambda array: array.reshape(shape)
+        return lambda array: turn(array).reshape(shape)
+
+    def _turn(self) -> Callable | None:
+        axes = self.axes
+        if axes == tuple(range(len(axes))):
+            return None
+        return lambda array: array.transpose(axes)
+
+
+class Call(NamedTuple):
+    """A call by NumPy, as repeats.py keeps it."""
+
+    quick: Callable[..., Any]  # result(string, arrays): None where they have other types or shapes
+    multiply: Callable[..., Any]  # result(arrays) of the same types and shapes; both may be a number of NumPy's
+
+    def values(self, given):
+        """The result, an array."""
+        return np.asarray(self.multiply(*given))
+
+
+def call_of(s: Subscripts, arrays) -> Call | None:
+    """The call for two operands or more; None: it is none of these.
+
+    s: without ellipses. arrays: of NumPy.
+    """
+    if not 2 <= len(arrays) <= OPERANDS or any(type(a) is not np.ndarray for a in arrays):
+        return None
+    dtype = arrays[0].dtype
+    if dtype not in TYPES or any(a.dtype != dtype or a.size > NUMBERS for a in arrays):
+        return None
+    return _made(s, tuple([array_calls.Lie(a.dtype, a.shape, a.strides) for a in arrays]))
+
+
+@functools.lru_cache(256)
+def _made(s: Subscripts, lies) -> Call | None:
+    sizes = extents(s, [lie.shape for lie in lies])
+    if not 0 < math.prod(sizes.values()) <= PRODUCTS or math.prod(sizes[i] for i in s.out) > NUMBERS:
+        return None
+    product = _of_two(s, sizes, lies) if len(lies) == 2 else None
+    if product:
+        return product.call()
+    return _checked(_by_einsum(s), lies) if _is_tiny(sizes, lies) else None
+
+
+def _of_two(s: Subscripts, sizes, lies) -> _Product | None:
+    """The product of two arrays, if it is served."""
+    for own, lie in zip(s.operands, lies):
+        if len(set(own)) < len(own) or any(sizes[i] != extent for i, extent in zip(own, lie.shape)):
+            return None  # diagonals, and what is broadcast
+    try:
+        group_of = fold.roles(s.out, *s.operands)
+    except Unable:
+        return None
+
+    groups = {name: [i for i in s.out if group_of[i] == name] for name in ("batch", "m", "n")}
+    groups["k"] = [i for i in s.operands[0] if group_of[i] == "k"]
+    product = _Product(s, sizes, lies, groups)
+    return product if product.is_served() else None
+
+
+def _is_tiny(sizes, lies) -> bool:
+    """Whether there are so few products that NumPy's einsum is done before a kernel has begun: complex numbers and
+    arrays with gaps are copied before."""
+    count, has_gaps = math.prod(sizes.values()), not all(map(_is_dense, lies))
+    if len(sizes) > INDICES:
+        return False
+    if lies[0].dtype.kind == "c":
+        return count <= (TINY_WITH_GAPS if has_gaps else TINY)
+    return has_gaps and count <= TINY_REAL
+
+
+def _by_einsum(s: Subscripts) -> Callable:
+    """function(arrays) by NumPy's einsum, which makes no call for each sum."""
+    letters = dict(zip(dict.fromkeys(i for own in s.operands for i in own), LETTERS))
+    parts = ["".join(letters[i] for i in own) for own in (*s.operands, s.out)]
+    text, evaluate = f"{','.join(parts[:-1])}->{parts[-1]}", products.numpy_einsum()
+    return functools.partial(evaluate, text)
+
+
+def _checked(function, lies) -> Call:
+    """The call of function(arrays) for arrays of these types and shapes."""
+    shapes, dtype, plain = [lie.shape for lie in lies], lies[0].dtype, np.ndarray
+
+    def of_two(_, a, b):
+        if not type(a) is type(b) is plain or a.shape != shape or b.shape != other:
+            return None
+        if a.dtype is not dtype or b.dtype is not dtype:
+            return None
+        return function(a, b)
+
+    def of_all(_, *arrays):
+        if [a.shape for a in arrays] != shapes:
+            return None
+        for a in arrays:
+            if type(a) is not plain or a.dtype is not dtype:
+                return None
+        return function(*arrays)
+
+    if len(lies) > 2:
+        return Call(of_all, function)
+    shape, other = shapes
+    return Call(of_two, function)
+
+
+class _Product:
+    """A product of two arrays whose indices stand in groups, see fold.py."""
+
+    def __init__(self, s: Subscripts, sizes, lies, groups):
+        self.s, self.sizes, self.lies, self.groups = s, sizes, lies, groups
+        # The factor that has the result's first index of rows or columns comes first.
+        own = [i for i in s.out if i not in groups["batch"]]
+        self.places = (1, 0) if own and own[0] in groups["n"] else (0, 1)
+        self.rows, self.columns = ("m", "n") if self.places == (0, 1) else ("n", "m")
+
+    def size(self, name: str) -> int:
+        return math.prod(self.sizes[i] for i in self.groups[name])
+
+    def is_served(self) -> bool:
+        """Whether NumPy is the faster way."""
+        m, n, k, batch = (self.size(name) for name in ("m", "n", "k", "batch"))
+        has_gaps = not all(map(_is_dense, self.lies))
+        if not self.groups["k"]:
+            return m * n * batch <= (MULTIPLIED if self.lies[0].dtype.kind == "c" else FEW * has_gaps)
+        if self._are_short_dots():
+            return True
+        if max(m, n) >= LONG and min(m, n) <= SHORT and k <= SHORT:
+            return False
+        if not self.groups["batch"]:
+            return all(map(self._is_joined, ("m", "n", "k")))
+        if batch > STACK or not all(map(self._is_joined, ("m", "n", "k"))):
+            return False
+        return has_gaps or self.lies[0].dtype.kind == "c"
+
+    def _are_short_dots(self) -> bool:
+        """Whether it is a dot product of two vectors of few complex numbers for each entry of a batch."""
+        is_complex = self.lies[0].dtype.kind == "c"
+        are_vectors = bool(self.groups["batch"]) and not self.groups["m"] and not self.groups["n"]
+        return is_complex and are_vectors and len(self.sizes) <= INDICES and self.size("k") <= products.SHORT_DOT
+
+    def _is_joined(self, name: str) -> bool:
+        """Whether the indices of a group are one dimension of each array that has them."""
+        group = self.groups[name]
+        for own, lie in zip(self.s.operands, self.lies):
+            steps = dict(zip(own, lie.strides))
+            if group and group[0] in steps:
+                for slow, fast in zip(group, group[1:]):
+                    if steps[slow] != steps[fast] * self.sizes[fast]:
+                        return False
+        return True
+
+    def call(self) -> Call:
+        if not self.groups["k"]:
+            return self._multiplied()
+        if self._are_short_dots():
+            return _checked(_by_einsum(self.s), self.lies)
+
+        batch, k = self.groups["batch"], self.groups["k"]
+        rows, columns = self.groups[self.rows], self.groups[self.columns]
+        first = self._shaped(self.places[0], (rows, k))
+        second = self._shaped(self.places[1], (k, columns))
+        indices = (*batch, *rows, *columns)
+        shape = tuple(self.sizes[i] for i in indices)
+        back = Shaped(tuple(indices.index(i) for i in self.s.out), tuple(self.sizes[i] for i in self.s.out))
+        made = [self.sizes[i] for i in batch] + self._extents((rows, columns))
+        return self._call(self._function(), (first, second), _result(tuple(made), shape, back))
+
+    def _function(self) -> Callable:
+        """NumPy's, which copies what BLAS does not take: dot begins sooner without copies, matmul with them."""
+        few = math.prod(self.sizes.values()) <= FEW
+        is_stack = bool(self.groups["batch"])
+        return np.matmul if is_stack or (few and not all(map(_is_dense, self.lies))) else np.dot
+
+    def _shaped(self, place: int, groups) -> Callable | None:
+        """The view of an operand with a dimension for each group behind those of the batch."""
+        own, lie, batch = self.s.operands[place], self.lies[place], self.groups["batch"]
+        axes = tuple(own.index(i) for i in (*batch, *(i for group in groups for i in group)))
+        shape = tuple([self.sizes[i] for i in batch] + self._extents(groups))
+        return Shaped(axes, shape).function(lie.shape)
+
+    def _extents(self, groups) -> list[int]:
+        """Of a dimension for each group. In a stack of matrices a group without indices has a dimension of 1."""
+        found = [math.prod(self.sizes[i] for i in group) for group in groups]
+        return found if self.groups["batch"] else [extent for extent, group in zip(found, groups) if group]
+
+    def _multiplied(self) -> Call:
+        """Numbers are multiplied one by one."""
+        views = []
+        for own, lie in zip(self.s.operands, self.lies):
+            # NumPy itself puts dimensions of 1 in front.
+            axes = tuple(own.index(i) for i in self.s.out if i in own)
+            first = next((place for place, i in enumerate(self.s.out) if i in own), len(self.s.out))
+            indices = self.s.out[first:]
+            shape = tuple(self.sizes[i] if i in own else 1 for i in indices)
+            views.append(Shaped(axes, shape).function(lie.shape))
+        self.places = (0, 1)
+        return self._call(np.multiply, views, None)
+
+    def _call(self, multiply, views, result) -> Call:
+        """The call. views: of the first and the second factor; None: the array itself. result: of what is computed."""
+        return _checked(_composed(multiply, views, result, swapped=self.places == (1, 0)), self.lies)
+
+
+def _result(made, shape, back: Shaped) -> Callable | None:
+    """The result of a product of shape `made`, whose indices have the extents `shape`, in the order of the string."""
+    apart = Shaped(tuple(range(len(made))), shape).function(made)
+    turn = back.function(shape)
+    if apart is None or turn is None:
+        return apart or turn
+    return lambda array: turn(apart(array))
+
+
+def _composed(multiply, views, result, swapped: bool) -> Callable:
+    """function(a, b), without the steps that do nothing."""
+    one, other = views
+    if not swapped and one is other is result is None:
+        return multiply
+    if not swapped and result is None:
+        if one is None:
+            return lambda a, b: multiply(a, other(b))
+        if other is None:
+            return lambda a, b: multiply(one(a), b)
+
+    keep = _itself
+    one, other, result = one or keep, other or keep, result or keep
+    if swapped:
+        return lambda a, b: result(multiply(one(b), other(a)))
+    return lambda a, b: result(multiply(one(a), other(b)))
+
+
+def _itself(array):
+    return array
+
+
+def _is_dense(lie: array_calls.Lie) -> bool:
+    """Whether the numbers of an array lie side by side, its dimensions in some order."""
+    size = lie.dtype.itemsize
+    for step, extent in sorted(zip(lie.strides, lie.shape)):
+        if extent == 1:
+            continue
+        if step != size:
+            return False
+        size *= extent
+    return True
