@@ -27,10 +27,9 @@ MULTIPLIED = 1 << 14  # complex numbers, up to which multiply is done sooner tha
 INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
 TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
 STACK = 8  # matrices, up to which matmul makes a call each
-FEW = (
-    1 << 12
-)  # products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; real
-# numbers with gaps, up to which multiply is done sooner than a kernel
+# Products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; and real numbers
+# with gaps, up to which multiply is done sooner than a kernel
+FEW = 1 << 12
 
 
 class Shaped(NamedTuple):
