@@ -150,9 +150,9 @@ HIGHEST_T, HIGHEST_P = 319.7223093, 1.330663095e7
 
 @pytest.mark.parametrize("below", [3e-5, 1e-5])
 def test_next_to_the_highest_temperature_and_pressure(below):
-    """Both ends are found where two phases span less than the scan's step. The oracle has a phase below the plane of the
-    feed on the inner side of each alone: by 1e-8 to 1e-6 RT at 1e-4 of p and 1e-5 of T, where rounding is 1e-12. Above
-    the highest there are none."""
+    """Both ends are found where two phases span less than the scan's step. The oracle has a phase below the plane of
+    the feed on the inner side of each alone: by 1e-8 to 1e-6 RT at 1e-4 of p and 1e-5 of T, where rounding is 1e-12.
+    Above the highest there are none."""
     mix, X = mixture(GAS, equation="pr"), np.array([0.85, 0.15])
     T, p = HIGHEST_T * (1 - below), HIGHEST_P * (1 - below)
     p_ends = [float(mix.dew_p(T, X)), float(mix.bubble_p(T, X))]
