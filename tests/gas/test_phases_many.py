@@ -229,6 +229,11 @@ SINGLE_STATES = [
     ("NC12H26 NH3", "mapped", -0.1, 494.425, 6.47834e6, 0.025),
     ("NH3 NC7H16", "mapped", -0.1, 485.516, 1.01399e7, 0.82302),
     ("NC12H26 H2O", "mapped", -0.05, 621.628, 4.7985e6, 0.216794),
+    # One phase was said: a liquid with much of the dense fluid that repels its species
+    ("NC12H26 NH3", "mapped", -0.05, 419.18256, 1.2495399e7, 0.003776541271),
+    ("NC12H26 CH4", "mapped", -0.05, 204.11134, 1.5299038e7, 0.01068358884),
+    ("NC12H26 CH4", "mapped", 0.08, 180.85226, 2.1708843e7, 6.320836425e-4),
+    ("NC12H26 O2", "mapped", 0.0, 170.76337, 1.9077572e7, 2.768692055e-4),
     # No split was found: a trace of a species whose liquid takes up much of a gas
     ("H2 NC12H26", "mapped", 0.0, 164.683, 6.71e7, 0.999),
     ("H2 NC12H26", "mapped", 0.1, 249.732, 7.4507e7, 0.999337),

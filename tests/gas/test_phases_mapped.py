@@ -180,6 +180,18 @@ def test_round_trips(names, given):
     np.testing.assert_allclose(back["beta"], q["beta"], rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("given", ["e rho", "h p", "s p"])
+def test_energies_beside_a_negative_heat_capacity(given):
+    """Methanol and water at 0.2 Tc: colder, where the equation does not hold, a heat capacity is negative, and the
+    energy was that of another T, 0.1 MJ/kg off. T to 1e-7."""
+    mix = Mixture.from_names("CH3OH H2O", phases="equilibrium", equation="mapped")
+    T, p = np.array([137.67288, 126.18669]), np.array([424980.0, 880975.0])
+    q = mix.properties("T p e rho h s Y phases_status", T=T, p=p, X=[0.4711, 0.5289])
+    back = mix.properties("T phases_status", Y=q["Y"], **{name: q[name] for name in given.split()})
+    assert (q["phases_status"] == 1).all() and (back["phases_status"] == 1).all()
+    np.testing.assert_allclose(back["T"], T, rtol=1e-7)
+
+
 def test_cold_liquids_side_by_side():
     """Liquid carbon dioxide on water, cold, from (e, rho): T to 1e-9. Only a search in brackets finds them. On the
     way it meets temperatures at which so dense a mixture has more than the highest pressure of the equation."""

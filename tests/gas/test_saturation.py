@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from phases_for_tests import ALKANES, NUMBERS, SPRAY, R, mixture, species
-from reference import phases as oracle
+from reference import flash, phases as oracle
 
 from kernels import ArgumentError, Mixture, StateError
 
@@ -165,6 +165,31 @@ def test_no_dew_point_above_the_cricondenbar():
     assert (inside["phases_status"] == 1).all() and (inside["beta"] > 0.9).all()
     assert (inside["rho_l"] > 1.3 * inside["rho_v"]).all()
     assert mix.properties("phases_status", T=90.0, p=1e8, X=X)["phases_status"] == 1
+
+
+# Of GAS with 15 % of the heavier species, by Peng-Robinson: the highest T [K] and p [Pa] of two phases
+HIGHEST_T, HIGHEST_P = 319.7223093, 1.330663095e7
+
+
+@pytest.mark.parametrize("below", [3e-5, 1e-5])
+def test_next_to_the_highest_temperature_and_pressure(below):
+    """Both ends are found where two phases span less than the scan's step. The oracle has a phase below the plane of
+    the feed on the inner side of each alone: by 1e-8 to 1e-6 RT at 1e-4 of p and 1e-5 of T, where rounding is 1e-12.
+    Above the highest there are none."""
+    mix, X = mixture(GAS, equation="pr"), np.array([0.85, 0.15])
+    T, p = HIGHEST_T * (1 - below), HIGHEST_P * (1 - below)
+    p_ends = [float(mix.dew_p(T, X)), float(mix.bubble_p(T, X))]
+    T_ends = [float(mix.bubble_T(p, X)), float(mix.dew_T(p, X))]
+
+    around_p = np.outer(p_ends, [1 - 1e-4, 1 + 1e-4]).ravel()
+    around_T = np.outer(T_ends, [1 - 1e-5, 1 + 1e-5]).ravel()
+    states = np.r_[np.full(4, T), around_T], np.r_[around_p, np.full(4, p)]
+    chosen = {key: mix.options[key] for key in ("equation", "alpha", "mixing")}
+    found = flash.flash(mix.species, *states, np.repeat(X[:, None], 8, axis=1), **chosen)
+    np.testing.assert_array_equal(found.tm < -1e-9, [False, True, True, False] * 2)
+
+    with pytest.warns(RuntimeWarning, match="NaN at 1 of 1 points"):
+        assert np.isnan(mix.dew_p(HIGHEST_T * (1 + below), X)) and np.isnan(mix.dew_T(HIGHEST_P * (1 + below), X))
 
 
 def test_pure_species_boil():

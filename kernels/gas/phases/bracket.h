@@ -5,6 +5,8 @@
 constexpr int BRACKET_STEPS = 400; // evaluations of the bracketed search
 constexpr int FROM_NOTHING = 60; // of these, after which each begins from nothing: a start keeps to its own two phases
                                  // where two others have a lower Gibbs energy, and p and V then go by no curve
+// What energy and entropy miss where a heat capacity is negative: the equation does not hold there, T is too low
+constexpr double TOO_COLD = 1e300;
 
 // A search in a bracket, with what was seen at its ends for the lever rule
 template <class R> struct Bracket {

@@ -24,9 +24,9 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
         const R H = heat.U + now.p * now.V;
-        const R miss = given.energy - H;
         const R Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
+        const R miss = select(cp < 0.0, R(TOO_COLD), R(given.energy - H));
         const End<R> end{now.T, H, R(now.V - least_volume(m, now.T, given.z)), H, !two};
         narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);
 

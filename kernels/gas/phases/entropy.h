@@ -56,9 +56,9 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, z, open, warm, now, kind, heat);
         const R found = state_entropy(m, z, now, two) + ideal(now.T);
-        const R miss = S - found;
         const R Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
+        const R miss = select(cp < 0.0, R(TOO_COLD), R(S - found));
         const End<R> end{now.T, found, R(now.V - least_volume(m, now.T, z)), R(heat.U + now.p * now.V), !two};
         narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);
 

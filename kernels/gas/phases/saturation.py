@@ -8,6 +8,7 @@ found between two states of the flash by bisection, so that it is as sharp as th
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 
@@ -31,6 +32,9 @@ THIN_P = 1e-4  # Pa; up to which there are further states:
 THIN_SCAN = 60
 MIDDLE_P = 8.0  # of the largest pc; where it ends, and that of dense states begins
 HIGHEST_P = 2e8  # Pa
+# Relative distance from a point to one that is colder, or at lower p, and that has more two phases; states between
+# their ends at which such a point is looked at again. Found are points up to 1e-6 below the highest T, or p.
+BESIDE, FINE_SCAN = 3e-3, 100
 COLDEST, HOTTEST = 20.0, 6000.0  # K, of the models
 TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
 NAMES = "phases_status beta rho"
@@ -138,6 +142,40 @@ class Line:
         where it does not end there, or changes smoothly into the other: above the critical pressure or temperature.
         Liquids that are two at lower temperatures or higher pressures are one next to the place that is meant, the
         last on the way to the gas."""
+        found = self._end_on_scan(beta, from_high)
+
+        # Next to the highest T or p of two phases the scan may pass by them
+        passed = self._of_points(np.isnan(found))
+        if passed.fixed.size and passed.looks_closer():
+            found[np.isnan(found)] = passed._end_on_scan(beta, from_high)
+        return found.reshape(self.shape)
+
+    def _of_points(self, mask) -> Line:
+        """The line of some of the points (points,)."""
+        some = copy.copy(self)
+        some.fixed, some.X, some.scan = self.fixed[mask], self.X[:, mask], self.scan[:, mask]
+        return some
+
+    def looks_closer(self) -> bool:
+        """Adds places to the scan between the ends of two phases that are only a little colder, or at a lower pressure.
+        Whether there are such points."""
+        beside = copy.copy(self)
+        beside.fixed = self.fixed * (1 - BESIDE)
+        there, here = (line.at(self.scan)["phases_status"] == 1 for line in (beside, self))
+        more = there & ~here
+        last = len(more) - 1
+        first_place = np.maximum(np.argmax(more, axis=0) - 1, 0)
+        last_place = np.minimum(last - np.argmax(more[::-1], axis=0) + 1, last)
+
+        # Points without such states get their first place again
+        points = np.arange(self.fixed.size)
+        low = self.scan[first_place, points]
+        high = np.where(more.any(0), self.scan[last_place, points], low)
+        self.scan = np.sort(np.concatenate([self.scan, np.geomspace(low, high, FINE_SCAN)]), axis=0)
+        return bool(more.any())
+
+    def _end_on_scan(self, beta: float, from_high: bool) -> np.ndarray:
+        """`end_of` of each point (points,), as the scan shows it."""
         order = self.scan[::-1] if from_high else self.scan
         side = Side.of(self.at(order), beta)
 
@@ -150,7 +188,7 @@ class Line:
         dense = there & (before["beta"] == 0)
         if beta == 1.0 and dense.any():
             there &= ~(dense & self._is_liquid(pair.mine, before["rho"]))
-        return np.where(there, np.sqrt(pair.mine * pair.other), np.nan).reshape(self.shape)
+        return np.where(there, np.sqrt(pair.mine * pair.other), np.nan)
 
     def _bisected(self, side: Side, pair: Pair) -> Pair:
         """The pair as near to each other as double precision has it."""

@@ -16,6 +16,9 @@ constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
 // ln of p over the critical pressure up to which a species is a gas above its critical temperature; ln of the ratio of
 // others to it that make it a liquid
 constexpr double LN_GAS_P = 0.4, LN_OTHERS = -0.7;
+// A few moles of a heavy species in a dense fluid: ln of its mole fraction and of Wilson's K up to which, and ln of the
+// activity coefficient from which on it may split off with much of that fluid; ln of its amount beside the fluid's
+constexpr double LN_FEW = -2.3, LN_HEAVY_K = -2.0, REPELLED_BY_FLUID = 0.4, LN_WITH_FLUID = -0.9;
 constexpr double NO_SHADOW = 1e9;
 
 // Whether all species are too hot for two phases
@@ -43,8 +46,9 @@ template <class M, class R> struct Verdict {
     R shadow; // of a stable feed: the least tm of a trial that is apart, ln_W[2] its amounts; or NO_SHADOW
 };
 
-// The starts: vapour-like, liquid-like, half-way to that from a gas, rich in the heaviest species, rich in others
-enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
+// The starts: vapour-like, liquid-like, half-way to that from a gas, so far that the heaviest species is mixed with the
+// others, rich in the heaviest species, rich in others
+enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, MIXED, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
 
 // What the trials that ended found: the best is kept
 template <class M, class R>
@@ -73,10 +77,12 @@ template <class M, class R> struct Starts {
     R least;             // ln_K of the heaviest species
     R start;             // whose turn it is
     R half;              // part of the way to the liquid: less of it next to a critical point
+    R mixed;             // and that to a mixed one
     MaskOf<R> is_liquid; // the feed is denser than its critical point
     MaskOf<R> is_dense;  // a liquid far from that
     MaskOf<R> is_dense_gas;
     MaskOf<R> may_condense; // a gas of which a species is near its own liquid
+    MaskOf<R> repels;       // a dense fluid that repels the little that it has of the heaviest species
     MaskOf<R> is_heavy;     // the liquid-like start is rich in the heaviest species already
     Another<M, R> another;  // other species that may split off
 };
@@ -112,6 +118,13 @@ template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, 
     o.half = select(is_near_dew, R(0.5), R(0.25));
     o.may_condense = o.another.heaviest > UNSATURATED && !o.is_dense && (is_not_thin || is_real);
     o.start = select(is_near_dew, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
+
+    // A liquid that is mostly the heaviest species may take up so much of the fluid at once that its trial leaps over
+    // the phase that is sought, and comes back to the feed
+    const R ln_z = heaviest + o.least;
+    const auto is_trace = ln_z < LN_FEW && o.least < LN_HEAVY_K;
+    o.repels = is_not_thin && is_trace && o.another.heaviest - ln_z > REPELLED_BY_FLUID;
+    o.mixed = at_most(R((ln_z - LN_WITH_FLUID) / select(o.repels, o.least, R(-1.0))), 1.0);
 }
 
 // The trial of the start whose turn it is. The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K
@@ -121,7 +134,8 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
                           Descent<R> &way, Trial<M, R> &trial) {
     const auto is_vapour = o.start < LIKE_VAPOUR + 0.5;
     const auto is_heaviest = o.start < RICH_IN_HEAVIEST + 0.5;
-    const R part = select(o.start > LIKE_LIQUID + 0.5, o.half, R(1.0));
+    const R on_the_way = select(o.start > HALF_WAY + 0.5, o.mixed, o.half);
+    const R part = select(o.start > LIKE_LIQUID + 0.5, on_the_way, R(1.0));
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
 
@@ -143,7 +157,7 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
         const R rich = select(is_rich[k], R(0.0), others.amount(feed.ln_z[k]));
         const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
         const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * o.ln_K[k]));
-        trial.ln_W[k] = select(begin, select(o.start > HALF_WAY + 0.5, rich, like), trial.ln_W[k]);
+        trial.ln_W[k] = select(begin, select(o.start > MIXED + 0.5, rich, like), trial.ln_W[k]);
     }
 }
 
@@ -156,6 +170,9 @@ POINT_FN MaskOf<R> next_start(const M &m, const Feed<M, R> &feed, const MaskOf<R
     const auto is_new = o.may_condense && !v.certain && (o.is_dense_gas || trial.itself);
     o.half = select(ended && is_half_way && trial.itself, R(0.5), o.half);
     o.start = select(ended && is_half_way && !is_new, R(o.start + 1.0), o.start);
+    const auto is_mixed = o.start > MIXED - 0.5 && o.start < MIXED + 0.5;
+    const auto leapt = o.repels && !v.certain && trial.itself;
+    o.start = select(ended && is_mixed && !leapt, R(o.start + 1.0), o.start);
     const auto is_done = o.start > RICH_IN_HEAVIEST - 0.5 && o.start < RICH_IN_HEAVIEST + 0.5 && o.is_heavy;
     o.start = select(ended && is_done, R(o.start + 1.0), o.start);
 

@@ -109,7 +109,8 @@ POINT_FN Missed<R> missed_at_volume(const M &m, const R *z, const R energy, cons
     miss.U = select(miss.at_V || near_V, U, select(jumps, lever, R(energy - heat.U)));
     const auto too_hot = in_p.low >= EquationOf<M>::HIGHEST; // no pressure of the equation makes V as small
     miss.U = select(too_hot, R(-1e300), miss.U);
-    miss.size = fabs(miss.U) / heat_of_T;
+    miss.U = select(heat.C_v < 0.0, R(TOO_COLD), miss.U);
+    miss.size = fabs(miss.U / heat_of_T);
     const auto by_bound = early && !miss.at_V && !near_V && !miss.shut;
     miss.T_low = select(by_bound, T_low, o.now.T);
     miss.T_high = select(by_bound, T_high, o.now.T);
