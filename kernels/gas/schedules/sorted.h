@@ -13,8 +13,6 @@
 //   AHEAD    units of 8 bytes of shared memory ahead of the order of points
 //   WINDOW   points of a window
 //   LISTED   points of a list from which on they are worked on; the last window leaves none
-//   TOGETHER the warps of a block begin their points at the same time, so that code is fetched once for all of them.
-//            Else each begins when it has done with those before
 #pragma once
 #include "gas/schedules/thread.h"
 
@@ -98,31 +96,20 @@ template <class How, class P> struct Order {
         __syncthreads();
     }
 
-    // use(i): the place of this thread's point among `count`, the last of them first; below 0 there is none. All lanes
-    // of a warp take part.
-    template <class Use> POINT_FN void for_places(const int count, const Use &use) {
-        __syncthreads();
-        if constexpr (How::TOGETHER) {
-            for (int first = 0; first < count; first += How::THREADS) {
-                __syncthreads();
-                use(count - 1 - first - int(threadIdx.x));
-            }
-        } else {
-            if (threadIdx.x == 0) taken = 0;
-            __syncthreads();
-            for (int first; (first = take_together(&taken, 32)) < count;) use(count - 1 - first - lane_of_warp());
-        }
-        __syncthreads();
-    }
-
-    // work(point, is_there): works on a point, and returns its list
+    // Warps take `count` points, the last of them first. work(i, is_there): works on point i, and returns its list
     template <class Work> POINT_FN void work_on(const int *points, const int count, const Work &work) {
-        for_places(count, [&](const int i) INLINED {
+        __syncthreads();
+        if (threadIdx.x == 0) taken = 0;
+        __syncthreads();
+
+        for (int first; (first = take_together(&taken, 32)) < count;) {
+            const int i = count - 1 - first - lane_of_warp();
             const int point = points[i < 0 ? 0 : i];
             const int on = work(point, i >= 0);
             const int to = take_one_of(listed, on);
             if (on >= 0) list[on][to] = point;
-        });
+        }
+        __syncthreads();
     }
 
     // Points of the window of other kinds than quick ones

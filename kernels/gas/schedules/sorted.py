@@ -11,7 +11,6 @@ from .thread import PointText, Thread
 WINDOWS = (8192, 4096, 2048, 1024)  # points that a block sorts at a time: the first that fits
 LISTED = 1024  # points of a list, from which on a block works on them
 GROUP = 32  # points that a warp takes; few points go to as many multiprocessors as there are groups
-FEW_SPECIES = 4  # whose code, of an equation without a map, the caches of instructions hold better
 MOST_THREADS = 1024  # of a block
 
 LOOP = """\
@@ -67,13 +66,7 @@ class Sorted(Thread):
         return super().macros(p) + "#define POINTS_PUT_OFF\n"
 
     def sizes(self, p: Plan) -> dict[str, int]:
-        return {"AHEAD": self.ahead(p), "WINDOW": self.window(p), "LISTED": LISTED, "TOGETHER": int(self.together(p))}
-
-    def together(self, p: Plan) -> bool:
-        """Whether the warps of a block begin their points at the same time. On an H200, 20 % of the points two phases,
-        that takes 0.87 of the time with four species and equation `mapped`, 0.94 with ten, 0.97 with ten and
-        Peng-Robinson; 1.03 with four and Peng-Robinson, whose code is short."""
-        return p.ns > FEW_SPECIES or p.flags.get("mapped", False)
+        return {"AHEAD": self.ahead(p), "WINDOW": self.window(p), "LISTED": LISTED}
 
     def declarations(self, p: Plan) -> str:
         members = "\n    ".join(kinds(p, {name: i for i, name in enumerate(p.arguments)}))
