@@ -192,9 +192,7 @@ def _is_in_the_way(out, operands) -> bool:
         or not getattr(out.flags, "writeable", True)
     ):
         return False
-    backend = backend_of(None, [*operands, out])
-    arrays = (array for array in operands if hasattr(array, "strides"))
-    return any(share_memory(out, array, backend) for array in arrays)
+    return any(share_memory(out, array) for array in operands if hasattr(array, "strides"))
 
 
 def _cast(operands, out, options: dict, casting: Any) -> Any:

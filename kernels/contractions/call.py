@@ -546,7 +546,7 @@ def _run(plan, e: Expression, arrays: dict, n: int) -> dict:
             continue
         copied.append(name)
         taken[name] = backend.arrays.ascontiguousarray(array).reshape(array.shape)
-    _refuse_shared(e, arrays, copied, backend)
+    _refuse_shared(e, arrays, copied)
 
     plan.bind(taken, n)()
 
@@ -562,12 +562,12 @@ def _is_pair(array) -> bool:
     return isinstance(array, complex) or (hasattr(array, "dtype") and is_complex(array))
 
 
-def _refuse_shared(e: Expression, arrays: dict, copied, backend) -> None:
+def _refuse_shared(e: Expression, arrays: dict, copied) -> None:
     """Raises ArgumentError for an output in another array's memory if one of them is copied; `bind` checks the rest."""
     for name in e.outputs:
         for other, array in arrays.items():
             pair = other != name and (name in copied or other in copied)
-            if pair and not is_number(array) and share_memory(arrays[name], array, backend):
+            if pair and not is_number(array) and share_memory(arrays[name], array):
                 raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
 
 

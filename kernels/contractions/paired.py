@@ -318,7 +318,7 @@ class ComplexContraction:
 
         for name, other in itertools.product(e.outputs, wanted):
             numbers = is_number(arrays[other])
-            if name != other and not numbers and share_memory(arrays[name], arrays[other], self.backend):
+            if name != other and not numbers and share_memory(arrays[name], arrays[other]):
                 raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
 
 
