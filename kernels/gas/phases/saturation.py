@@ -1,9 +1,8 @@
 """Where a mixture of given composition begins to boil or to condense: searches on the flash.
 
 All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A user may give
-masses, Y, for moles. A boundary is
-found between two states of the flash by bisection, so that it is as sharp as the test of stability: some 1e-9 of T and
-1e-8 of p, less next to the critical point.
+masses, Y, for moles. A boundary is found between two states of the flash by bisection, so that it is as sharp as the
+test of stability: some 1e-9 of T and 1e-8 of p, less next to the critical point.
 """
 
 from __future__ import annotations
