@@ -1,4 +1,4 @@
-"""What all ranks must have in common: settings that are right, the same models, the same mixture.
+"""Things that all ranks must have in common: settings that are right, the same models, the same mixture.
 
 Each function is collective, or gets the answers of all ranks. An error of one rank is an error on all ranks, so that
 no rank waits for another.

@@ -111,7 +111,7 @@ SUBVIEWS["lanes"] = declared(
 
 
 def part_bytes(backend, layout, N, numbers) -> int:
-    """Of the lines that have these numbers: column by column one number of N is asked for."""
+    """Bytes of the lines that have these numbers: column by column one number of N is asked for."""
     line = 4 if backend.in_warps else 8  # numbers that memory gives at least
     return 8 * numbers * (min(N, line) if layout == "left" else 1)
 

@@ -136,7 +136,7 @@ class Repeat:
         return made.reshape(array.shape)  # NumPy makes one dimension of none
 
     def _copy(self, place: int, array, dtype):
-        """What the kernel takes for an array or a number. Raises ArgumentError for whole numbers that the type does not
+        """The array that the kernel takes for an array or a number. Raises ArgumentError for whole numbers that the type does not
         hold."""
         kind = type(array)
         if kind in (float, complex):

@@ -467,7 +467,7 @@ def test_a_greedy_path_of_a_chain_of_matrices():
 
 
 def test_complex_bits_do_not_depend_on_the_batch(monkeypatch):
-    """Of kernels: in which order NumPy adds up, which does so few products, is NumPy's."""
+    """Bits of kernels. NumPy, which does so few products, adds up in an order of its own."""
     monkeypatch.setattr(small_products, "call_of", lambda *given: None)
     rng = np.random.default_rng(0)
     a, b = (rng.random((9, 3, 5)) - 0.5 + 1j * rng.random((9, 3, 5)) for _ in range(2))

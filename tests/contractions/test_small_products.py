@@ -58,7 +58,7 @@ def whole(rng, shape, dtype):
 @pytest.mark.parametrize("dtype", "fdFD")
 @pytest.mark.parametrize("text, one, other", [*SERVED, *STACKS, *MULTIPLIED, *SHORT_DOTS])
 def test_values(text, one, other, dtype, lies):
-    """Of the first call, and of those that come again."""
+    """Values of the first call, and of calls that come again."""
     rng = np.random.default_rng(1)
     for _ in range(4):
         a, b = LIES[lies](whole(rng, one, dtype)), LIES[lies](whole(rng, other, dtype))

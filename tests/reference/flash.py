@@ -368,7 +368,7 @@ class _Pair:
 
     @property
     def is_one(self):
-        """Where the phases are the same, one of them is gone, or the energy is NaN."""
+        """The points where the phases are the same, one of them is gone, or the energy is NaN."""
         gone = np.minimum(self.beta, self.rest) < 1e-14
         return ~np.isfinite(self.g) | gone | (np.abs(self.y - self.x).sum(0) < 1e-7)
 

@@ -377,8 +377,8 @@ def test_packs_begin_at_lines_of_memory(offset):
     ],
 )
 def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
-    """Where neighbours are a long row apart, they go along the farthest index; not on a device, nor if the order of
-    memory is declared."""
+    """Neighbours that are a long row apart go along the farthest index; not on a device, nor if the order of memory is
+    declared."""
     size_of = {**sizes, "3": 3}.__getitem__
     extents = [sizes["I"], sizes["J"]]
     tiles = tiles_over(arrays)
@@ -403,7 +403,7 @@ def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
     ],
 )
 def test_lanes_of_a_cpu_follow_memory_whatever_order_is_declared(arrays, extents, order, inner):
-    """Where all arrays lie alike, and names say along which index. A device's threads lie as declared."""
+    """Arrays all lie alike, and names say along which index. A device's threads lie as declared."""
     tiles = tiles_over(arrays, extents, order, tile=(8, 8))
     assert tiles.sized([100, 100], False, lambda _: 3).inner == inner
     assert tiles.sized([100, 100], True, int).inner == tiles.inner

@@ -92,7 +92,7 @@ def test_a_fifth_element_and_the_temperature_beside_it(tmp_path):
     ids=["none", "behind a comment", "columns without blanks"],
 )
 def test_default_temperatures(given, wanted, tmp_path):
-    """Where the converter looks for them: in the line behind the keyword."""
+    """They stand where the converter looks for them: in the line behind the keyword."""
     (tmp_path / "chem.inp").write_text(HEAD)
     (tmp_path / "therm.dat").write_text("THERMO ALL\n" + given + entry("H", "H   1"))
     thermo = Text(tmp_path / "therm.dat", Text(tmp_path / "chem.inp"))
