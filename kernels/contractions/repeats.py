@@ -136,8 +136,8 @@ class Repeat:
         return made.reshape(array.shape)  # NumPy makes one dimension of none
 
     def _copy(self, place: int, array, dtype):
-        """The array that the kernel takes for an array or a number. Raises ArgumentError for whole numbers that the type does not
-        hold."""
+        """The array that the kernel takes for an array or a number. Raises ArgumentError for whole numbers that the
+        type does not hold."""
         kind = type(array)
         if kind in (float, complex):
             return np.asarray(array, dtype)

@@ -226,7 +226,7 @@ class _Product:
         return Shaped(axes, shape).function(lie.shape)
 
     def _extents(self, groups) -> list[int]:
-        """Extents with a dimension for each group. In a stack of matrices a group without indices has a dimension of 1."""
+        """The extent of each group's dimension. In a stack of matrices a group without indices has 1."""
         found = [math.prod(self.sizes[i] for i in group) for group in groups]
         return found if self.groups["batch"] else [extent for extent, group in zip(found, groups) if group]
 
