@@ -422,7 +422,7 @@ def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
     assert cpu.processor.__wrapped__(cpu.target()) == native != platform.machine()
 
 
-TINY = '#include "engine/numbers/kernel.h"\nKERNEL(tiny, void, 1) { return 0; }\n'
+TINY_SOURCE = '#include "engine/numbers/kernel.h"\nKERNEL(tiny, void, 1) { return 0; }\n'
 V2 = "pni ssse3 sse4_1 sse4_2 popcnt"
 V3 = f"{V2} abm avx avx2 bmi1 bmi2 f16c fma movbe"
 V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
@@ -452,7 +452,7 @@ def test_a_target_that_the_processor_lacks_is_refused_before_a_kernel_runs(targe
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
     monkeypatch.setenv("FRAME_ARCH", target)
 
-    module = cpu.CpuBackend().compile(cpu.Source("tiny", TINY, quick=True))
+    module = cpu.CpuBackend().compile(cpu.Source("tiny", TINY_SOURCE, quick=True))
 
     with pytest.raises(BackendError, match=words) if words else contextlib.nullcontext():
         module.address("tiny")
@@ -465,7 +465,7 @@ def test_instructions_of_added_flags_are_compared_too(monkeypatch, tmp_path):
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v2")
     monkeypatch.setenv("FRAME_CXXFLAGS", "-mavx2")
 
-    module = cpu.CpuBackend().compile(cpu.Source("tiny", TINY, quick=True))
+    module = cpu.CpuBackend().compile(cpu.Source("tiny", TINY_SOURCE, quick=True))
 
     with pytest.raises(
         BackendError, match="x86-64-v2 with FRAME_CXXFLAGS = -mavx2: .* no avx, avx2, so the kernels of 'tiny'"

@@ -408,12 +408,12 @@ class CpuModule(Module):
 
     def _refuse_foreign(self) -> None:
         """Raises BackendError if the kernels have instructions that this processor lacks, which end the process."""
+        if not self._lacking:  # each call asks
+            return
         added = f" with FRAME_CXXFLAGS = {' '.join(added_sets())}" if added_sets() else ""
-        refuse(
-            self._lacking,
+        raise BackendError(
             f"FRAME_ARCH = {target()}{added}: this processor has no {', '.join(self._lacking)}, so the kernels of "
-            f"'{self.name}' cannot run here. Set FRAME_ARCH to a target that the processor can run, or to native.",
-            BackendError,
+            f"'{self.name}' cannot run here. Set FRAME_ARCH to a target that the processor can run, or to native."
         )
 
     def address(self, function: str) -> int:
