@@ -147,12 +147,12 @@ def test_random_numbers_on_several_threads():
 def test_a_sum_that_is_taken_for_a_single_number(tmp_path):
     header = tmp_path / "single.h"
     header.write_text(
-        "template <class M, class I, class S> POINT_FN void single(const M &m, const I i, S &s, bool last) {\n"
+        "template <class M, class I, class S> POINT_FN void sum_as_single(const M &m, const I i, S &s, bool last) {\n"
         "    const long before = s;\n    if (last) m.v(i) = before;\n    s += m.v(i);\n}\n"
     )
     with kernels.registry.temporary():
         single = kernels.team_kernel(
-            "single", Scan("n"), header=header, arrays="v(n):whole", writes="v", results="total:whole"
+            "sum_as_single", Scan("n"), header=header, arrays="v(n):whole", writes="v", results="total:whole"
         )
         with pytest.raises(CompileError, match=r"single.h, line 2.*Likely: the sum of a scan is one number for each"):
             single.bind({"v": np.arange(5)}, "cpu", quick=True)
