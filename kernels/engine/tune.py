@@ -33,8 +33,9 @@ def search(variants, prepare, verify, clock, rounds: int = 5, told=None) -> list
     """Prepare, verify, then time variants; the fastest first, those left out last.
 
     prepare(variant) -> (run, report); verify(variant, run) -> largest relative error, raises FrameError when it is
-    wrong; clock(run) -> seconds of one run. What raises is left out and says why. The verified ones are timed in turns,
-    `rounds` of them after one that warms up, so that a disturbance hits all alike; medians count.
+    wrong; clock(run) -> seconds of one run. A variant that raises is not timed; its outcome says why. The verified
+    variants are timed in turns, `rounds` times behind a turn that warms up, so that a disturbance hits all alike.
+    Medians count.
     """
     outcomes: list[Outcome] = []
     runs: list[tuple] = []  # (outcome, run, seconds of each round)
