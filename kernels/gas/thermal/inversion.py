@@ -58,47 +58,49 @@ inversion("h_p", "h p Y R_s", "h", " h_mid?")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
 inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid="T between 20 and 6000 K; 1/rho > b")
 inversion("p_rho", "p rho Y R_s", "p rho", valid="T between 20 and 6000 K; 1/rho > b", also=" Z vol v_free")
-for name, reads, given, more in (
+
+
+def ideal_kernel(name, reads, writes, given, source, valid, **more):
+    """Declare a kernel of ideal gases."""
+    point_kernel(
+        name,
+        header="gas/thermal/inversion.h",
+        sweeps="states",
+        reads=reads,
+        writes=writes,
+        given=given,
+        source=source,
+        valid=valid,
+        when={"equation": "ideal"},
+        **more,
+    )
+
+
+for name, reads, given, further in (
     ("h", "h Y", "h", " h_mid?"),
     ("e", "e Y R_s", "e", " h_mid?"),
     ("s_p", "s p Y W", "s", " inv_p_ref"),
 ):
-    point_kernel(
+    ideal_kernel(
         f"ideal_temperature_from_{name}",
-        header="gas/thermal/inversion.h",
-        sweeps="states",
-        reads=reads,
-        writes="T unconverged",
-        given=given,
-        constants=f"{NASA}{more}",
-        source=METHOD,
-        valid="T between 20 and 6000 K",
-        when={"equation": "ideal"},
+        reads,
+        "T unconverged",
+        given,
+        METHOD,
+        "T between 20 and 6000 K",
+        constants=f"{NASA}{further}",
         packs=2,
         double_only=SINGLE,
     )
-point_kernel(
+ideal_kernel(
     "ideal_temperature_from_p_rho",
-    header="gas/thermal/inversion.h",
-    sweeps="states",
-    reads="p rho R_s",
-    writes="T unconverged",
-    given="p rho",
-    source="definition, T = p/(rho R_s)",
-    valid="T between 20 and 6000 K (else NaN)",
-    when={"equation": "ideal"},
+    "p rho R_s",
+    "T unconverged",
+    "p rho",
+    "definition, T = p/(rho R_s)",
+    "T between 20 and 6000 K (else NaN)",
 )
-point_kernel(
-    "ideal_pressure",
-    header="gas/thermal/inversion.h",
-    sweeps="states",
-    reads="rho T R_s",
-    writes="p",
-    given="rho",
-    source="definition, p = rho R_s T",
-    valid="rho > 0, T > 0",
-    when={"equation": "ideal"},
-)
+ideal_kernel("ideal_pressure", "rho T R_s", "p", "rho", "definition, p = rho R_s T", "rho > 0, T > 0")
 point_kernel(
     "cubic_pressure",
     header="gas/thermal/inversion.h",
