@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..engine.errors import ArgumentError, refuse
+from ..engine.errors import ArgumentError
+from .composition import refuse_both
 from .registry import registry
 from .resolve import resolve
 from .state import State
@@ -16,7 +17,7 @@ def call(mixture, names, arrays, backend, precision, depth=3, explained=False) -
     backend: a Backend, its name, or None (that of the arrays). depth: frames from here to the user, for warnings; None:
     no warnings. explained: the caller says why results are NaN. Shapes, units and errors: see Mixture.properties.
     """
-    refuse("X" in arrays and "Y" in arrays, "both X and Y were given: they may contradict each other; give one.")
+    refuse_both(arrays)
     state = State.of_call(mixture, names, arrays, backend, precision)
     state.explained = explained
     state.normalise()

@@ -13,6 +13,11 @@ from .species.names import own_name
 AMOUNT = re.compile(r"([:=]\s*[^\s:=,;]+)\s+(?=[^\s,;])")  # an amount with a blank and the next name behind it
 
 
+def refuse_both(given) -> None:
+    """Raises ArgumentError where X and Y are among the names that came."""
+    refuse("X" in given and "Y" in given, "both X and Y were given: they may contradict each other; give one.")
+
+
 def fractions(name: str, given, species):
     """Fractions (ns, ...) of a composition X or Y that is written by name; anything else as it came.
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...engine.errors import ArgumentError, StateError, refuse
 from ...engine.values import real_array
 from .. import check
-from ..composition import fractions
+from ..composition import fractions, refuse_both
 from ..labelled import labels_of, plain_composition
 
 SCAN = 240  # states at which a line is looked at before the bisection
@@ -40,9 +40,10 @@ NAMES = "phases_status beta rho"
 
 
 def given_composition(X, Y) -> dict:
-    """{"X": X} or {"Y": Y}, as it came. Raises ArgumentError where both came."""
-    refuse(X is not None and Y is not None, "both X and Y were given: they may contradict each other; give one.")
-    return {"X": X} if Y is None else {"Y": Y}
+    """{"X": X} or {"Y": Y}, as it came; {"X": None} without any. Raises ArgumentError where both came."""
+    came = {name: given for name, given in (("X", X), ("Y", Y)) if given is not None}
+    refuse_both(came)
+    return came or {"X": None}
 
 
 def moles(mixture, name: str, given):
