@@ -372,31 +372,25 @@ class Mixture:
         self,
         held: Literal["TP", "TV", "HP", "UV", "SP", "SV"],
         *,
-        T: ArrayLike | None = None,
-        p: ArrayLike | None = None,
-        rho: ArrayLike | None = None,
-        h: ArrayLike | None = None,
-        e: ArrayLike | None = None,
-        s: ArrayLike | None = None,
-        X: Composition | None = None,
-        Y: Composition | None = None,
         backend: str | Backend | None = None,
         precision: str = "double",
+        **state: Composition | None,
     ) -> Arrays:
         """Chemical equilibrium of all species: `mix.equilibrate("HP", T=300, p=1e5, X="CH4:1, O2:2")["T"]`.
 
         held: what stays constant. "TP" temperature and pressure, "TV" T and density, "HP" enthalpy and pressure (an
         adiabatic flame), "UV" internal energy and density (a closed vessel), "SP" and "SV" entropy and pressure or
-        density. The state that came is two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays
-        or by name as `properties` takes them; what is held follows from it, or is given itself. Shapes broadcast.
+        density. state: two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays or by name as
+        `properties` takes them; the quantities that are held follow from it, or are among it. Shapes broadcast.
         Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found. NaN and a
         RuntimeWarning with 1 not found (no state, or denser than the equation permits), 2 T beyond 20 to 6000 K, 3 the
         state lies between vapour and liquid, whose entropies or enthalpies differ. The amounts of the elements stay;
         species without an element that is there have 0; traces are right down to mole fractions of 1e-50.
         One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in components.
-        Raises ArgumentError, for species whose atoms are not known and phases equilibrium too.
+        Raises ArgumentError, for other names in the state, species whose atoms are not known and phases equilibrium
+        too.
         """
-        state = dict(T=T, p=p, rho=rho, h=h, e=e, s=s, X=X, Y=Y)
+        state = {name: given for name, given in state.items() if given is not None}
         labels = labels_of(self, state)
         if labels:
             return labels.dressed(calls.equilibrate(self, held, labels.plain(state), backend, precision))

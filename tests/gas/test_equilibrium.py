@@ -273,6 +273,7 @@ def test_refused():
         ("held = 'HT'", dict(held="HT", T=300, p=1e5, X="O2:1")),
         ("T came; wanted two of", dict(held="HP", T=300, X="O2:1")),
         ("give one of X and Y", dict(held="HP", T=300, p=1e5)),
+        ("'pressure' is no part of a state; wanted T, p, rho", dict(held="HP", T=300, pressure=1e5)),
     ):
         with pytest.raises(ArgumentError, match=text):
             mix.equilibrate(given.pop("held"), **given)

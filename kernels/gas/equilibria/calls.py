@@ -22,6 +22,7 @@ HELD = {
     "SP": ("s", "p"),
     "SV": ("s", "rho"),
 }
+STATE = ("T", "p", "rho", "h", "e", "s", "X", "Y")  # of these a user gives two, and X or Y
 WHY = {  # by status
     1: "not found (the input is no state, or denser than the equation permits)",
     2: "would be beyond 20 to 6000 K",
@@ -35,7 +36,9 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
     key = str(held).upper()
     refuse(key not in HELD, f"held = {held!r}{closest(key, HELD)}; wanted one of {', '.join(HELD)}.")
     names = HELD[key]
-    state = {name: given for name, given in state.items() if given is not None}
+    for name in state:
+        wrong = name not in STATE
+        refuse(wrong, f"'{name}' is no part of a state{closest(name, STATE)}; wanted {', '.join(STATE)}.")
     refuse(("X" in state) == ("Y" in state), "the composition: give one of X and Y.")
     refuse(
         len(state) != 3,
