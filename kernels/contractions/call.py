@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
 FEW = 32  # entries: four packs of float64
+FEW_NUMBERS, LONG_SUMS = 256, 1024  # of an output whose extents are compiled in; terms of each
 OTHERS = ("headers", "folders", "quick")  # of Contraction; `order` if it is a number
 OPTIONS = ("batch", "backend", "how", "out", "dtype", "order", *MARKS, *OTHERS)
 
@@ -324,6 +325,7 @@ class Job(NamedTuple):
 def _job(s: Statement, order, sizes, types: Types, views, backend, asked: Asked) -> Job:
     """The job of a statement whose result lies in an order. views: the operands."""
     text = str(s._replace(out=Reference("out", order)))
+    asked = _batched(asked, s, order, sizes, backend)
     marks = tuple((key, x & frozenset(f.name for f in s.terms[0].factors)) for key, x in asked.marks)
     e = _read(text, asked.batch, marks).expression
     numbers = dict(sizes)
@@ -342,6 +344,17 @@ def _job(s: Statement, order, sizes, types: Types, views, backend, asked: Asked)
     lie = {name: a for name, a in views.items() if hasattr(a, "strides") and a.dtype == types.work}
     plan, more = gaps.cheapest(plan, lie, n, lambda how: _plan(problem, asked._replace(how=how)))
     return Job(order, plan, shape, n, more)
+
+
+def _batched(asked: Asked, s: Statement, order, sizes, backend) -> Asked:
+    """The options with a batch index, if the caller left it to us: none on a device where few numbers have long sums,
+    since threads then hold all numbers of the output, whose extents must be known to the compiler."""
+    if asked.batch is not None or backend.style != "threads":
+        return asked
+    numbers = math.prod(sizes[i] for i in order)
+    terms = min(math.prod(sizes[i] for i in t.sums(s.out)) for t in s.terms)
+    few = 0 < numbers <= FEW_NUMBERS and terms >= LONG_SUMS
+    return asked._replace(batch="") if few else asked
 
 
 def _real(views) -> tuple[str, ...]:

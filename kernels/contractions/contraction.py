@@ -117,7 +117,7 @@ class Contraction:
 
     def _programs(self):
         """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ...
-        On a CPU also all loops of a product at once, where that has no more multiply-adds."""
+        Also all loops of a product at once, where that has no more multiply-adds."""
         e = self.expression
         found = orders.choices(e, self.sizes)
         sizes = dict(self.sizes)
@@ -128,7 +128,7 @@ class Contraction:
         for k in range(max([len(o.cheapest) for _, _, o in found], default=1)):
             chosen_trees.append({(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found})
         at_once = {(s, t): None for s, t, o in found if o.direct <= o.cost}
-        if at_once and self.backend.style == "packs":
+        if at_once:
             chosen_trees.append(chosen_trees[0] | at_once)
 
         for chosen in chosen_trees:

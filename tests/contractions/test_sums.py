@@ -10,7 +10,7 @@ import pytest
 
 from kernels import Contraction, contract
 from kernels.contractions.evaluate import evaluate
-from kernels.contractions.organisations import device, library_costs, sums
+from kernels.contractions.organisations import device, in_parts, library_costs, sums
 from kernels.contractions.organisations.flat import Flat
 from kernels.contractions.organisations.staged import Staged
 from kernels.contractions.organisations.sums import Sums
@@ -176,7 +176,7 @@ def test_entries_whose_parts_have_no_room_go_after_the_others(device_backend, mo
     found = done(plan, arrays, 7)
     assert np.isnan(found).tolist() == [False] * 3 + [True] + [False] * 3
 
-    monkeypatch.setattr(sums, "ROOM", 12)  # three entries
+    monkeypatch.setattr(in_parts, "ROOM", 12)  # three entries
     assert np.array_equal(done(plan, arrays, 7), found, equal_nan=True)
     for n in (1, 5):
         some = {name: a[:n] for name, a in arrays.items()}
@@ -349,7 +349,7 @@ def test_factors_that_are_read_anew_cost_the_second_cache(device_backend):
     """Every number of a product of matrices reads both factors again: tiles, which do not, are cheaper."""
     text, sizes = "o[c l r] = a[c l p] b[c r p]", dict(l=8, r=8, p=10**5)
     plan = Contraction(text, sizes, backend=device_backend, entries=8)
-    assert plan.how.name == "direct"
+    assert plan.how.name in ("direct", "moments")
     (price,) = (price for price, how, _ in plan.candidates if how.name == "sums")
     read = 8 * 8 * 10**5 * 2 * 8 / device.CACHE  # seconds of an entry
     assert price * library_costs.unit("threads", plan.program) >= read

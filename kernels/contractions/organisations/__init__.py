@@ -20,6 +20,7 @@ from .direct_host import HostDirect
 from .flat import Flat
 from .library import DeviceLibrary, HostLibrary
 from .lines import Lines
+from .moments import Moments
 from .outer import Outer
 from .outer_packs import OuterPacks
 from .outer_threads import OuterThreads
@@ -41,6 +42,7 @@ KINDS: dict[str, tuple[type[Organisation], ...]] = {
     "threads": (
         Flat,
         Sums,
+        Moments,
         Tiles,
         Slices,
         Team,

@@ -16,12 +16,17 @@ from .. import render_threads as threads
 from ..plan import FAR, Nest, Program, pointers, step_text
 from ..prices import price_of
 from .base import Organisation, Unable
-from .threads import Threads, batch_is_last, several
+from .threads import Threads, batch_is_last, memory_seconds, several
 
 EACH = 4, 2  # numbers of a thread that lie apart
 IDLE = 1 / 8  # of the threads of an entry's blocks, at most
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
+BESIDE = 64  # bytes: a thread that goes along so short a row shares its lines with its neighbours
+# Times the price where threads of entries with few numbers share a small matrix, which the first cache holds
+NEAR = dict(float64=0.45, float32=0.3, complex64=1.0, complex128=1.0)
+SHARED = 1.1  # times the memory's time there
+FEW, SMALL = 32, 8 << 10  # numbers of such an entry; bytes of the matrix
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +66,11 @@ class Flat(Threads):
         return able if near > 1 else able[:1]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        price = threads.effort(p) * price_of("flat")
+        price = threads.effort(p) * price_of("flat") * (NEAR[p.dtype] if _is_thin(p) else 1.0)
         return price * self._loads(p) / dataclasses.replace(self, jam=1)._loads(p) if self.jam > 1 else price
+
+    def floor(self, p: Program) -> float:
+        return memory_seconds(p, BESIDE) * (SHARED if _is_thin(p) else 1.0)
 
     def serves(self, p: Program) -> str:
         if self.each > 1 and not (self.near == 1 and self._in_blocks(p)):
@@ -211,6 +219,15 @@ class Flat(Threads):
 def _largest(p: Program) -> int:
     """Numbers of an entry of the largest output."""
     return max(n.size for n in threads.nests(p))
+
+
+def _is_thin(p: Program) -> bool:
+    """Whether entries of few numbers are products of their own numbers and of one small matrix."""
+    n, *more = threads.nests(p)
+    common = [a for a in p.arguments if a.place is None]
+    if more or n.size > FEW or not n.summed or len(common) != 1 or any(a.mixed for a in p.arguments):
+        return False
+    return common[0].size * np.dtype(p.dtype).itemsize <= SMALL
 
 
 def _share(p: Program) -> bool:

@@ -60,6 +60,8 @@ class DeviceProducts(NamedTuple):
     """How a device's library takes products of matrices."""
 
     tile: dict[str, int]  # extents count as multiples of it, by type
+    narrow: int  # extents up to it count as it, unless sums are LONG
+    thin: float  # of the memory's time, over the mean of the two shorter extents, where that is THIN and the third LONG
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
     transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
     crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
@@ -69,12 +71,15 @@ class DeviceProducts(NamedTuple):
 
 DEVICE_PRODUCTS = DeviceProducts(
     tile=dict(float64=64, float32=64, complex64=32, complex128=32),
+    narrow=32,
+    thin=10.0,
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
     transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
     crossed=1.04,
     overlap=2.3,
     parallel=132,
 )
+THIN, LONG = 16, 2000  # of the extents of a thin product: the mean of the shorter ones at most, the long one at least
 STEP = 3e-6  # seconds of a product after the first one: our own calls in between
 FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 # Times a multiply-add of `direct`, of one of the other organisations, which pack nothing: by the vectors' bytes, as
@@ -194,9 +199,17 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     # Whole tiles; with few of them some multiprocessors have nothing to do.
     tile = d.tile[dtype]
     tiles = -(-way.m.extent // tile) * -(-way.n.extent // tile) * count
-    flops = 2.0 * tiles * tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
+    narrow = d.narrow if k < LONG else tile
+    area = _whole(way.m.extent, tile, narrow) * _whole(way.n.extent, tile, narrow) * count
+    flops = 2.0 * area * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
     idle = max(1.0, d.parallel / (tiles * max(k // SPLIT, 1))) ** IDLE
     arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
+
+    # Thin matrices do not keep the memory's pace.
+    short, middle, long = sorted((way.m.extent, way.n.extent, k))
+    mean = math.sqrt(short * middle)
+    if short > 1 and mean <= THIN and long >= LONG:
+        memory *= 1 + d.thin / mean
 
     transposed = products.transposed(way)
     if transposed == 2:
@@ -204,6 +217,11 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     if transposed and memory > arithmetic:
         memory *= d.crossed
     return together(arithmetic, memory, d.overlap)
+
+
+def _whole(extent: int, tile: int, narrow: int) -> int:
+    """An extent as whole tiles, or as a narrow one."""
+    return narrow if extent <= narrow <= tile else -(-extent // tile) * tile
 
 
 def _turns(way: fold.Way, array: int) -> int:

@@ -13,6 +13,10 @@ from ..render_teams import SHARED, Line, matrix_line
 from .base import Organisation
 from .team import USUAL, Team
 
+# Times the memory's time where an entry is one line of more than SHORT numbers: neighbours of its numbers in other
+# entries lie across the banks of shared memory
+LONE, SHORT = 2.4, 4
+
 
 @dataclasses.dataclass(frozen=True)
 class Lines(Team):
@@ -37,6 +41,10 @@ class Lines(Team):
         saved = (len(found) - found.count(None)) / len(found)
         return threads.work(p) * (price_of("team") - price_of("lines") * saved)
 
+    def floor(self, p: Program) -> float:
+        lone = all(line and SHORT < line.out.extent == n.size for n, line in _lines(p))
+        return super().floor(p) * (LONE if lone else 1.0)
+
     def legal(self, p: Program) -> bool:
         return super().legal(p) and self.memory(p).bytes <= SHARED
 
@@ -55,6 +63,6 @@ def _lines(p: Program) -> list[tuple[Nest, Line | None]]:
     found = []
     for n in threads.nests(p):
         for q in n.products:
-            found.append((n, matrix_line(n, q, p)))
+            found.append((n, matrix_line(n, q, p) if len(q.factors) == 2 else None))
 
     return found

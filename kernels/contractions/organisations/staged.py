@@ -18,6 +18,7 @@ from ..prices import price_of
 from ..stages import Plan, plan_of
 from . import device, library_costs
 from .base import Organisation
+from .core_products import together
 
 TABLE = pathlib.Path(__file__).parent.with_name("stages.csv")
 MOST_WARPS = 16  # of a team
@@ -31,6 +32,9 @@ PASSING = 2.7e11
 HELD = 1 << 16  # bytes of such arrays that stay near a multiprocessor
 FEW = 0.25  # share of the units' work that is of use with two columns
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
+# Products of two matrices of an entry, 40 to 80 each, on an H200: fewest terms; terms that take as long as the begin
+# and the end; times the work where entries do not begin at 16 bytes, and without bulk copies; how both overlap
+LARGE, BEGUN, UNALIGNED, NO_BULK, OVERLAP = 32, 36, 1.45, 2.2, 3.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,7 +194,21 @@ class Staged(Organisation):
         elif kind == "stages" and _mostly_stored(p):
             kind = "stages_stored"
 
-        return threads.work(p) * price_of(kind)
+        price = threads.work(p) * price_of(kind)
+        if kind == "stages_stored":
+            price *= _steps_of_units(p)
+        return self._of_product(p, price) if kind == "stages" and _is_large_product(p) else price
+
+    def _of_product(self, p: Program, price: float) -> float:
+        """The price of a product of two matrices that each entry has for itself."""
+        (n,) = threads.nests(p)
+        work = price * (1 + BEGUN / threads.size(n.products[0].sums))
+        if not self.copies.bulk:
+            work *= NO_BULK
+        elif any(a.size * np.dtype(p.dtype).itemsize % 16 for a in p.arguments):
+            work *= UNALIGNED
+        memory = library_costs.memory_seconds("threads", p) / library_costs.unit("threads", p)
+        return together(work, memory, OVERLAP)
 
     def waits(self, p: Program) -> float:
         plan = plan_of(p, self)
@@ -266,6 +284,20 @@ def _mostly_stored(p: Program) -> bool:
     outputs = sum(a.size for a in p.arguments if a.name in p.expression.outputs)
     inputs = sum(a.size for a in p.arguments if a.name not in p.expression.outputs)
     return outputs >= STORED * inputs
+
+
+def _steps_of_units(p: Program) -> float:
+    """How much more than the shortest sum its whole steps of the matrix units have, of four terms each."""
+    terms = min(threads.size(q.sums) for n in threads.nests(p) for q in n.products if q.sums)
+    return threads.waste(terms, 4)
+
+
+def _is_large_product(p: Program) -> bool:
+    """Whether an entry is a product of two matrices of its own, with long sums."""
+    n, *others = threads.nests(p)
+    if others or [len(q.factors) for q in n.products] != [2] or threads.size(n.products[0].sums) < LARGE:
+        return False
+    return all(a.place is not None and not a.mixed for a in p.arguments)
 
 
 def _read_again(p: Program, plan: Plan) -> float:

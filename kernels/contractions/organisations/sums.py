@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import threading
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,13 +21,13 @@ import numpy as np
 from ...engine.backend.base import Shape
 from ...engine.backend.counters import COUNTER
 from ...engine.backend.facts import REFERENCE
-from ...engine.backend.record import record
 from .. import render_threads as threads
 from ..plan import FAR, Loop, Nest, Product, Program, merged, names as names_of, pointers, reads
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
-from .threads import Threads, batch_is_last, several
+from .in_parts import LAST, InParts
+from .threads import batch_is_last, several
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
@@ -36,10 +35,8 @@ UNDER_WAY = 64  # bytes that a lane asks for before it adds
 FEWEST, MOST = 4, 16  # loads that these are
 SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
+IDLE = 1.6  # times the time of a lane for each number where more than half of a warp has none
 FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
-LAST = 1e-6  # seconds of the block that adds up parts
-ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
-COUNTED = 1 << 14  # blocks that have parts together, at most
 # Warps of a block that share numbers: of few numbers more, since blocks are counted one after the other.
 WARPS, WARPS_OF_FEW, WARPS_ALONE = 8, 16, 32
 ALONE = 3 << 16  # bytes that one block reads sooner than parts of several are added up
@@ -53,7 +50,7 @@ WASTE = 1.2  # times the terms along an edge that whole tiles have, at most
 
 
 @dataclasses.dataclass(frozen=True)
-class Sums(Threads):
+class Sums(InParts):
     """`lanes` lanes for a number of the output; a lane reads `near` neighbours of a sum at once."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("sums",)
@@ -93,9 +90,9 @@ class Sums(Threads):
         n = ordered(p)
         near = 1 if p.mixed else widest(n, p.dtype)
         longest = _longest(n)
-        lanes = 2
+        lanes, loads = 2, 2 if near > 1 else 4  # of a lane
 
-        while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
+        while lanes < LANES and lanes * near * loads < longest:
             lanes *= 2
 
         found = [_shared(p, cls(256, lanes, near)), cls(256, lanes, near)]
@@ -104,7 +101,9 @@ class Sums(Threads):
         return list(dict.fromkeys(found))
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        price = self._read(p) / library_costs.unit("threads", p) if self.lanes == 1 else self._work(p)
+        price = self._work(p)
+        if self.lanes == 1:
+            price = self._read(p) * self._idle(p) / library_costs.unit("threads", p)
         if self.parts == 1:
             return price
         last = LAST / library_costs.unit("threads", p)
@@ -114,7 +113,12 @@ class Sums(Threads):
         n = ordered(p)
         crossing = self.lanes > 1 and self.near == 1 and _side_by_side(p, n)
         moved = library_costs.memory_seconds("threads", p)
-        return max(moved, self._read(p)) * (CROSSING if crossing else 1.0)
+        return max(moved, self._read(p)) * (CROSSING if crossing else 1.0) * self._idle(p)
+
+    def _idle(self, p: Program) -> float:
+        """Times the time where a warp has lanes for more numbers than there are."""
+        numbers = ordered(p).size * library_costs.usual_batch(p)
+        return IDLE if self.lanes == 1 and numbers < LANES // 2 else 1.0
 
     def _work(self, p: Program) -> float:
         return threads.effort(p) * price_of("sums")
@@ -178,7 +182,9 @@ class Sums(Threads):
         at_once = min(_at_once(v, size), turns)
         term = " ".join(self._term(n, q, edges, names))
 
-        first, last = "0", str(turns)
+        # The block's part: 0 where all have the whole sum. The compiler must not know that: it makes straight code of a
+        # loop of two turns, with twice the registers.
+        first, last = "int(blockIdx.y)", str(turns)
         if self.parts > 1:
             each = -(-turns // self.parts)
             first, last = f"int(blockIdx.y) * {each}", f"min(first + {each}, {turns})"
@@ -242,29 +248,6 @@ class Sums(Threads):
     def shared_bytes(self, p: Program) -> int:
         """A sum of each thread, or the number of blocks that were there before."""
         return max(np.dtype(p.dtype).itemsize * self.threads if self.warps > 1 else 0, COUNTER if self.parts > 1 else 0)
-
-    def launch(self, plan, arrays, values, n: int):
-        if self.parts == 1:
-            return super().launch(plan, arrays, values, n)
-
-        # Entries whose parts and counters have room, one set after the other.
-        p, backend, how = plan.program, plan.backend, self.for_arrays(plan.program, values)
-        numbers = how.items(p, 1)
-        most = max(min(ROOM // (numbers * self.parts), COUNTED * self.numbers // numbers), 1)
-        parts = backend.empty((min(n, most) * numbers * self.parts,), plan.dtype)
-
-        runs = []
-        for first in range(0, n, most):
-            items = how.items(p, min(most, n - first))
-            moved = _moved_on(p, values, first) | {"at_parts": backend.address(parts)}
-            held = record(how.members(p), n=items // numbers, **moved)
-            run = plan.module(how).bind("contraction", how.shape(p), held, keep=[parts, *arrays.values()])
-            runs.append(_Counted(backend, held, -(-items // self.numbers), functools.partial(run, items)))
-        return runs[0] if len(runs) == 1 else functools.partial(_one_by_one, runs)
-
-    def members(self, p: Program) -> str:
-        members = super().members(p)
-        return f"{members} at_parts:address at_counters:address" if self.parts > 1 else members
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -378,8 +361,8 @@ def terms_of(p: Program) -> tuple[Terms, ...]:
 
 def _terms(p: Program, n: Nest, q: Product) -> Terms:
     """As the largest factor has them, or by tiles if another large factor lies across."""
-    f = _largest(p, n, q.factors)
-    loops = _as_read(q, f)
+    f = largest(p, n, q.factors)
+    loops = as_read(q, f)
     g = _across(p, n, q, f, loops)
     if g is None:
         return Terms(loops)
@@ -389,11 +372,11 @@ def _terms(p: Program, n: Nest, q: Product) -> Terms:
     if threads.waste(column.extent, TILE) > WASTE:
         return Terms(loops)
     if threads.waste(row.extent, TILE) > WASTE:
-        return Terms(_as_read(q, g))
+        return Terms(as_read(q, g))
     return _tiles([loop for loop in loops if loop not in (row, column)], row, column)
 
 
-def _as_read(q: Product, f: int) -> tuple[Loop, ...]:
+def as_read(q: Product, f: int) -> tuple[Loop, ...]:
     """The loops of a sum in the order of a factor."""
     return merged(sorted(q.sums, key=lambda loop: -loop.step[f] if loop.step[f] else -math.inf))
 
@@ -440,7 +423,7 @@ def _inside(loops, edges, names) -> list[str]:
     return [*lines, *(f"const int {name} = inside ? {digit} : 0;" for name, digit in zip(names, digits))]
 
 
-def _largest(p: Program, n: Nest, factors) -> int:
+def largest(p: Program, n: Nest, factors) -> int:
     """The factor that has the most numbers for a usual batch, the first of equal ones."""
     return max(factors, key=lambda f: _numbers(p, n, f))
 
@@ -459,7 +442,7 @@ def _around_batch(p: Program, n: Nest) -> tuple[list[int], list[int]]:
     if p.mixed:
         return by_output
 
-    f = _largest(p, n, sorted(n.factors))
+    f = largest(p, n, sorted(n.factors))
     steps = [loop.step[f] for loop in n.loops]
     if not all(steps) or (p.batch and p.arrays[n.names[f]].place is None):
         return by_output
@@ -502,43 +485,12 @@ def _step_of_neighbours(p: Program, n: Nest, f: int) -> int:
     return 0 if array.place is None else array.behind(array.place)
 
 
-# ---- launches -------------------------------------------------------------------------------------------------------
-
-
-class _Counted:
-    """A launch whose counters are of the stream that it is queued on."""
-
-    def __init__(self, backend, held, blocks: int, run):
-        self._backend, self._held, self._blocks, self._run = backend, held, blocks, run
-        self._mine = threading.Lock()
-
-    def __call__(self) -> None:
-        with self._mine:
-            self._held["at_counters"] = self._backend.counters(self._blocks)
-            self._run()
-
-
-def _moved_on(p: Program, values, first: int) -> dict:
-    """Values of the record for the entries from `first` on."""
-    moved = threads.without_past(values)
-    size = np.dtype(p.dtype).itemsize
-    for array in p.arguments:
-        if array.place is not None:
-            moved[f"at_{array.name}"] += first * size * values[f"step_{array.name}"]
-    return moved
-
-
 def _stored(n: Nest, names) -> list[str]:
     """C++ that stores a sum, by one lane."""
     return [
         f"if (on && member == 0) {{ scalar &to = at_{n.names[0]}[{threads.offset(n, 0, n.loops, names)}];",
         f"to = {threads.old_value(n)}sum; }}",
     ]
-
-
-def _one_by_one(runs) -> None:
-    for run in runs:
-        run()
 
 
 def _summed(n: Nest) -> bool:

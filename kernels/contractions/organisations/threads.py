@@ -32,8 +32,9 @@ def step_of_neighbours(p: Program, n: Nest, f: int) -> int:
     return 0 if array.place is None else array.behind(array.place)
 
 
-def memory_seconds(p: Program) -> float:
-    """Seconds of an entry that memory takes where neighbouring threads have neighbours of the output."""
+def memory_seconds(p: Program, beside: int = 0) -> float:
+    """Seconds of an entry that memory takes where neighbouring threads have neighbours of the output. beside: bytes;
+    numbers that are no farther apart do not lie apart."""
     found = library_costs.memory_seconds("threads", p)
     if p.mixed:
         return found
@@ -41,11 +42,11 @@ def memory_seconds(p: Program) -> float:
     numbers = 0.0
     for n in threads.nests(p):
         for name in {n.names[f] for f in n.factors}:
-            numbers += max(_across(p, n, f) for f in n.factors if n.names[f] == name) * p.arrays[name].size
+            numbers += max(_across(p, n, f, beside) for f in n.factors if n.names[f] == name) * p.arrays[name].size
     return found + (ACROSS - 1) * numbers * np.dtype(p.dtype).itemsize / library_costs.DEVICE.memory
 
 
-def _across(p: Program, n: Nest, f: int) -> float:
+def _across(p: Program, n: Nest, f: int, beside: int) -> float:
     """The share of a factor that is read across: of a large one, if neighbours of the output read numbers that lie
     apart; the ends of runs, if neighbours lie side by side in short runs."""
     least = max(a.size for a in p.arguments) / LARGE
@@ -53,7 +54,7 @@ def _across(p: Program, n: Nest, f: int) -> float:
     if p.arrays[n.names[f]].size < least or step == 0:
         return 0.0
     if step > 1:
-        return 1.0
+        return float(step * np.dtype(p.dtype).itemsize > beside)
     if batch_is_last(p):
         return 0.0
 

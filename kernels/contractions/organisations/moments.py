@@ -1,0 +1,398 @@
+"""Few numbers with long sums, as moments and Gram matrices are: each thread has a part of all of them in registers.
+
+Threads take terms in turn, as they lie side by side. A thread loads the numbers of a term once for all sums, which are
+added up at the end: over a warp, over the warps of a block, over blocks. Outputs of more numbers go by tiles, of which
+each reads the factors anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...engine.backend.base import Shape
+from ...engine.backend.counters import COUNTER
+from ...engine.backend.facts import REFERENCE
+from .. import render_threads as threads
+from ..plan import Loop, Nest, Product, Program, names as names_of, pointers, reads
+from . import device, library_costs
+from .base import Organisation
+from .in_parts import LAST, InParts
+from .sums import as_read, largest
+from .threads import several
+
+LANES = REFERENCE.warp
+LEAST, MOST = 2, 1024  # numbers of an output
+HELD = 528  # bytes of a thread's sums and of the numbers of a term: with more, blocks do not stand two by two
+TILED = 0.7  # of the second cache's pace, where tiles read the factors anew
+LIGHT = 160  # bytes of these with which four blocks stand on a multiprocessor
+UNDER_WAY = 64  # bytes that a thread asks for before it adds, if its registers have room beside the sums
+TURN = 1.2e-6  # seconds in which a thread's loads come, while those of the next turn wait
+TOGETHER = 8  # sums whose parts a warp of the last block adds up at a time
+SINGLY = 1.1  # times the memory's time, since numbers of a term mostly come one by one
+FEWEST = 4  # terms of a thread
+EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
+LINE = 128  # bytes that the first cache gives at once
+CLOCK = 1.7e9  # of a multiprocessor
+ADDED = dict(float64=64, float32=128)  # multiply-adds of a multiprocessor in a clock
+
+
+class Tile(NamedTuple):
+    """The loops of an output: over tiles, and within one."""
+
+    over: tuple[Loop, ...]
+    within: tuple[Loop, ...]
+
+    @property
+    def size(self) -> int:
+        """Sums of a thread."""
+        return threads.size(self.within)
+
+    @property
+    def count(self) -> int:
+        return threads.size(self.over)
+
+
+@dataclasses.dataclass(frozen=True)
+class Moments(InParts):
+    """A thread has a tile of the output; `parts` blocks share an entry's terms."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("moments",)
+
+    threads: int  # of a block
+    near: int = 1  # neighbours that a thread reads at once, 16 bytes at most
+    parts: int = 1  # of the sums, by different blocks
+
+    def details(self) -> list[str]:
+        return [f"{self.threads} threads", *several(self.near, "at once"), *several(self.parts, "parts")]
+
+    @property
+    def warps(self) -> int:
+        return self.threads // LANES
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        if not _served(p):
+            return []
+        n = ordered(p)
+        near = 16 // np.dtype(p.dtype).itemsize
+        return [cls(256, near if _has_neighbours(n, tile_of(p), near) else 1, _parts(p, n, 256))]
+
+    def serves(self, p: Program) -> str:
+        if not _served(p):
+            return f"one statement of {LEAST} to {MOST} sums of real numbers"
+        if self.threads % LANES:
+            return f"whole warps: threads in multiples of {LANES}"
+        if self.near > 1 and not _has_neighbours(ordered(p), tile_of(p), self.near):
+            return "near=1: neighbours are not read at once"
+        return ""
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        """The first cache gives a warp's numbers while it adds; then its sums are added up."""
+        n, tile = ordered(p), tile_of(p)
+        given = added = 0.0
+        for q in n.products:
+            warps = threads.size(q.sums) / LANES
+            given += warps * sum(self._lines(n, q, tile, f, p) for f in q.factors)
+            added += warps * tile.size * LANES / ADDED[p.dtype]
+
+        clocks = max(given, added) + EXCHANGED * tile.size * self.warps * self.parts
+        seconds = tile.count * clocks / (CLOCK * device.MULTIPROCESSORS)
+        seconds += LAST / library_costs.usual_batch(p) / self.waits(p) if self.parts > 1 else 0.0
+        return seconds / library_costs.unit("threads", p)
+
+    def floor(self, p: Program) -> float:
+        """Memory, or the second cache where tiles read the factors anew."""
+        n, tile = ordered(p), tile_of(p)
+        cache = _loaded(n, tile) * np.dtype(p.dtype).itemsize / (TILED * device.CACHE)
+        memory = SINGLY * library_costs.memory_seconds("threads", p)
+        return max(memory, cache if tile.count > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
+
+    def _waiting(self, p: Program) -> float:
+        """Seconds in which a thread waits for its loads."""
+        tile, size = tile_of(p), np.dtype(p.dtype).itemsize
+        turns = 0
+        for q in ordered(p).products:
+            turns += -(-threads.size(q.sums) // (self.threads * self.parts * _at_once(q, tile, size)))
+        return turns * TURN
+
+    def _lines(self, n: Nest, q: Product, tile: Tile, f: int, p: Program) -> float:
+        """Lines that a warp's loads of a factor touch, for a term a lane."""
+        numbers = LINE // np.dtype(p.dtype).itemsize
+        touched = {_where(q.sums, f, lane) // numbers for lane in range(LANES)}
+        return len(touched) * threads.size(_loops_of(tile.within, f)) / self._near_of(tile, f)
+
+    # ---- text and launch
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False):
+        return super().render(p, ("contractions/moments.h", *headers), folders, quick)
+
+    def text(self, p: Program) -> list[str]:
+        n, tile = ordered(p), tile_of(p)
+        over = threads.numbered("o", tile.over)
+        return [
+            f"KERNEL(contraction, Arguments, {self.threads}) {{",
+            f"const long b = blockIdx.x / {tile.count};\n(void)b;",
+            f"const int tile = blockIdx.x % {tile.count};\n(void)tile;",
+            *pointers(p, "b"),
+            f"// {n.statement}",
+            *threads.split(tile.over, "tile", over),
+            f"scalar sums[{tile.size}];",
+            f"UNROLL for (int h = 0; h < {tile.size}; ++h) sums[h] = 0;",
+            *itertools.chain.from_iterable(self._product(p, n, q, tile) for q in n.products),
+            f"put_sums_of_warps<{tile.size}>(sums);",
+            *self._stored(n, tile),
+            "}",
+        ]
+
+    def _product(self, p: Program, n: Nest, q: Product, tile: Tile) -> list[str]:
+        """A thread's part of the sums of a product: turns whose loads are under way together, then the others."""
+        many, step = threads.size(q.sums), self.threads * self.parts
+        kind = "int" if many + UNDER_WAY * step < 1 << 31 else "long"
+        at_once = _at_once(q, tile, np.dtype(p.dtype).itemsize)
+
+        def turns(count: int) -> list[str]:
+            """C++ of so many terms of a thread, the first of them k."""
+            some = f"UNROLL for (int u = 0; u < {count}; ++u)"
+            sizes = [threads.size(_loops_of(tile.within, f)) for f in q.factors]
+            lines = [f"alignas(16) scalar f{j}[{count}][{size}];" for j, size in enumerate(sizes)]
+            terms = [f"const {kind} term = k + u * {step};", *self._loads(n, q, tile)]
+            return [*lines, f"{some} {threads.block(terms)}", f"{some} {threads.block(_added(q, tile))}"]
+
+        lines = [f"{kind} k = blockIdx.y * {self.threads} + threadIdx.x;"]
+        if at_once > 1:
+            whole = f"UNROLL_BY(1) for (; k + {(at_once - 1) * step} < {many}; k += {at_once * step})"
+            lines.append(f"{whole} {threads.block(turns(at_once))}")
+        lines.append(f"UNROLL_BY(1) for (; k < {many}; k += {step}) {threads.block(turns(1))}")
+        return [threads.block(lines)]
+
+    def _loads(self, n: Nest, q: Product, tile: Tile) -> list[str]:
+        """C++ that loads a term's numbers of each factor of a tile."""
+        within, over = threads.numbered("t", tile.within), threads.numbered("o", tile.over)
+        sums = threads.numbered("k", q.sums)
+        lines = threads.split(q.sums, "term", sums)
+        for j, f in enumerate(q.factors):
+            near = self._near_of(tile, f)
+            own = [k for k, loop in enumerate(tile.within) if loop.step[f]]
+            loops = [tile.within[k] for k in own]
+            names = [within[k] for k in own]
+            at = threads.offset(n, f, (*tile.over, *tile.within, *q.sums), (*over, *within, *sums))
+            to = f"f{j}[u][{_place(loops, names)}]"
+            heads = threads.loop_heads(names, loops)
+            if near == 1:
+                load = f"{to} = at_{n.names[f]}[{at}];"
+            else:
+                heads[-1] = heads[-1].replace(f"++{names[-1]}", f"{names[-1]} += {near}")
+                load = f"*(Near<{near}> *)&{to} = *(const Near<{near}> *)(at_{n.names[f]} + {at});"
+            lines.append(" ".join([*(f"UNROLL {head}" for head in heads), load]))
+        return lines
+
+    def _stored(self, n: Nest, tile: Tile) -> list[str]:
+        """C++ that stores the sums: of a block, or of the last block of those that have parts of them."""
+        h = tile.size
+        within, over = threads.numbered("t", tile.within), threads.numbered("o", tile.over)
+        to = threads.number_at(n, 0, (*tile.over, *tile.within), (*over, *within))
+        store = [*threads.split(tile.within, "h", within), f"scalar &to = {to};", f"to = {threads.old_value(n)}sum;"]
+        each = f"for (int h = threadIdx.x; h < {h}; h += {self.threads})"
+        of_block = f"sum_of_block<{h}, {self.warps}>(h)"
+        if self.parts == 1:
+            return [f"{each} {threads.block([f'const scalar sum = {of_block};', *store])}"]
+
+        return [
+            f"scalar *const parts = (scalar *)a.at_parts + (long)blockIdx.x * {h * self.parts};",
+            f"{each} parts[h * {self.parts} + blockIdx.y] = {of_block};",
+            f"if (!is_last_of({self.parts}, (int *)a.at_counters + blockIdx.x)) return;",
+            *self._added_up(h, store),
+        ]
+
+    def _added_up(self, h: int, store) -> list[str]:
+        """C++ of the last block: a warp adds up the parts of some sums at a time."""
+        some = min(-(-h // self.warps), TOGETHER)
+        each = f"UNROLL for (int s = 0; s < {some}; ++s)"
+        stored = [f"const int h = first + s * {self.warps};", "const scalar sum = of_all[s];"]
+        stored.append(f"if (h < {h} && threadIdx.x % {LANES} == 0) {threads.block(store)}")
+        turn = [
+            f"int at[{some}];\nscalar of_all[{some}];",
+            f"{each} at[s] = min(first + s * {self.warps}, {h - 1});",
+            f"add_parts<{self.parts}>(parts, at, of_all);",
+            f"{each} {threads.block(stored)}",
+        ]
+        head = f"for (int first = threadIdx.x / {LANES}; first < {h}; first += {some * self.warps})"
+        return [f"{head} {threads.block(turn)}"]
+
+    def _near_of(self, tile: Tile, f: int) -> int:
+        """Neighbours of a factor that are read at once."""
+        return self.near if _neighbours(tile, f, self.near) else 1
+
+    def stand_ins(self) -> list[Organisation]:
+        return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
+
+    def for_arrays(self, p: Program, values) -> Moments:
+        factors = names_of(reads(p.statements[0]))
+        if self.near > 1 and threads.unaligned(factors, values, self.near):
+            return dataclasses.replace(self, near=1)
+        return self
+
+    def items(self, p: Program, n: int) -> int:
+        return n * tile_of(p).count
+
+    def sums_of(self, p: Program) -> int:
+        return tile_of(p).size
+
+    def shape(self, p: Program) -> Shape:
+        return Shape(self.threads, 1, self.shared_bytes(p), rows=self.parts)
+
+    def at_work(self, p: Program, n: int) -> int:
+        return self.items(p, n) * self.threads * self.parts
+
+    def shared_bytes(self, p: Program) -> int:
+        """The sums of each warp, or the number of blocks that were there before."""
+        return max(self.warps * tile_of(p).size * np.dtype(p.dtype).itemsize, COUNTER)
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        wide = 16 // np.dtype(p.dtype).itemsize
+        return {"threads": (64, 128, 256), "near": (1, wide), "parts": (1, 2, 8, 32, 132, 264, 528)}
+
+    def legal(self, p: Program) -> bool:
+        return super().legal(p) and not self.serves(p)
+
+    def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
+        tile = tile_of(p)
+        return tile.count * many * _numbers(q, tile)
+
+
+# ---- which programs -------------------------------------------------------------------------------------------------
+
+
+def _served(p: Program) -> bool:
+    """Whether a program is one statement of few real numbers, each a sum."""
+    if p.mixed or p.complex or len(p.statements) != 1 or not threads.independent(p):
+        return False
+    (n,) = threads.nests(p)
+    if n.statement.function or not n.products or not LEAST <= n.size <= MOST:
+        return False
+    return all(q.sums for q in n.products)
+
+
+def _parts(p: Program, n: Nest, block: int) -> int:
+    """Blocks that share an entry's terms: as many as stand on the multiprocessors, while threads have FEWEST terms."""
+    tile, size = tile_of(p), np.dtype(p.dtype).itemsize
+    held = size * (tile.size + max(_numbers(q, tile) * _at_once(q, tile, size) for q in n.products))
+    standing = device.MULTIPROCESSORS * (4 if held <= LIGHT else 2)
+
+    longest = max(threads.size(q.sums) for q in n.products)
+    entries = library_costs.usual_batch(p) * tile.count
+    return max(min(standing // entries, longest // (FEWEST * block)), 1)
+
+
+@functools.lru_cache(64)
+def ordered(p: Program) -> Nest:
+    """The statement's loops, those of each sum in the order of its largest factor: neighbours are read side by side."""
+    (n,) = threads.nests(p)
+    products = [q._replace(sums=as_read(q, largest(p, n, q.factors))) for q in n.products]
+    return dataclasses.replace(n, products=tuple(products))
+
+
+# ---- tiles ----------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(64)
+def tile_of(p: Program) -> Tile:
+    """The tile for which all threads together load least."""
+    n = ordered(p)
+    most = HELD // np.dtype(p.dtype).itemsize
+    choices = []
+    for extents in itertools.product(*(_divisors(loop.extent) for loop in n.loops)):
+        if math.prod(extents) <= most:
+            choices.append(_cut(n.loops, extents))
+
+    able = [tile for tile in choices if tile.size + max(_numbers(q, tile) for q in n.products) <= most]
+    return min(able or choices[:1], key=lambda tile: (_loaded(n, tile), tile.count))
+
+
+def _divisors(extent: int) -> list[int]:
+    return [d for d in range(1, extent + 1) if extent % d == 0]
+
+
+def _cut(loops, extents) -> Tile:
+    """The loops over tiles of these extents, and those within a tile."""
+    over = tuple(threads.scaled(loop, extent) for loop, extent in zip(loops, extents))
+    within = tuple(Loop(extent, loop.step) for loop, extent in zip(loops, extents))
+    return Tile(over, within)
+
+
+def _loaded(n: Nest, tile: Tile) -> int:
+    """Numbers that all tiles load."""
+    return tile.count * sum(threads.size(q.sums) * _numbers(q, tile) for q in n.products)
+
+
+def _numbers(q: Product, tile: Tile) -> int:
+    """Numbers of all factors that a thread loads for a term."""
+    return sum(threads.size(_loops_of(tile.within, f)) for f in q.factors)
+
+
+def _loops_of(loops, f: int) -> list[Loop]:
+    """The loops along which a factor moves."""
+    return [loop for loop in loops if loop.step[f]]
+
+
+def _neighbours(tile: Tile, f: int, near: int) -> bool:
+    """Whether a factor's numbers of a tile come by `near` neighbours."""
+    loops = _loops_of(tile.within, f)
+    return bool(loops) and loops[-1].step[f] == 1 and loops[-1].extent % near == 0
+
+
+def _has_neighbours(n: Nest, tile: Tile, near: int) -> bool:
+    """Whether some factor has neighbours that may be read at once, and all that have begin at multiples of `near`."""
+    found = False
+    for q in n.products:
+        for f in q.factors:
+            if _neighbours(tile, f, near):
+                found = True
+                *outer, _ = _loops_of(tile.within, f)
+                if not threads.whole_steps((*outer, *_loops_of(tile.over, f), *q.sums), f, near):
+                    return False
+    return found
+
+
+def _at_once(q: Product, tile: Tile, size: int) -> int:
+    """Terms of a thread whose loads are under way together. size: bytes of a number."""
+    loaded = size * _numbers(q, tile)
+    room = HELD - size * tile.size
+    return max(min(UNDER_WAY, room) // loaded, 1)
+
+
+def _where(loops, f: int, turn: int) -> int:
+    """Where a factor is read at a turn of some loops together."""
+    where = 0
+    for loop in reversed(loops):
+        turn, own = divmod(turn, loop.extent)
+        where += own * loop.step[f]
+    return where
+
+
+def _added(q: Product, tile: Tile) -> list[str]:
+    """C++ that adds a term to all sums of a tile."""
+    names = threads.numbered("t", tile.within)
+    words = []
+    for j, f in enumerate(q.factors):
+        own = [(loop, name) for loop, name in zip(tile.within, names) if loop.step[f]]
+        words.append(f"f{j}[u][{_place([loop for loop, _ in own], [name for _, name in own])}]")
+
+    heads = " ".join(f"UNROLL {head}" for head in threads.loop_heads(names, tile.within))
+    product = " * ".join(threads.product_words(q, words))
+    return [f"{heads} sums[{_place(tile.within, names)}] {threads.sign_of(q)}= {product};"]
+
+
+def _place(loops, names) -> str:
+    """C++ of the place in an array of the loops' extents."""
+    place = ""
+    for loop, name in zip(loops, names):
+        place = f"({place}) * {loop.extent} + {name}" if place else name
+    return place or "0"
