@@ -6,6 +6,14 @@ from tensor_cases import every_backend, stand_in  # noqa: F401
 from kernels.engine.backend import cpu
 
 
+@pytest.fixture(scope="module")
+def device_backend(every_backend):  # noqa: F811
+    """The stand-in of a device, or a GPU."""
+    if every_backend.style != "threads":
+        pytest.skip("an organisation of devices")
+    return every_backend
+
+
 @pytest.fixture
 def caches_of_zen4(monkeypatch):
     """Prices count with caches and vectors of a Zen 4, whatever core is here."""

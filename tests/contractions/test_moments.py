@@ -5,7 +5,7 @@ Small whole numbers, whose sums are exact in any order; einsum in double precisi
 
 import numpy as np
 import pytest
-from test_sums import device_backend, done, einsum, whole  # noqa: F401
+from test_sums import done, einsum, whole
 
 from kernels import Contraction, contract
 from kernels.contractions.organisations import in_parts, moments

@@ -25,13 +25,6 @@ CASES = (  # text, sizes, entries
 )
 
 
-@pytest.fixture(scope="module")
-def device_backend(every_backend):
-    if every_backend.style != "threads":
-        pytest.skip("an organisation of devices")
-    return every_backend
-
-
 def whole(rng, plan, n):
     """Small whole numbers for all arrays."""
     return {a.name: rng.integers(-3, 4, plan.shape(a.name, n)).astype(plan.dtype) for a in plan.program.arguments}
