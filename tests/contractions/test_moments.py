@@ -109,7 +109,7 @@ def test_tiles_load_least(device_backend):
         plan = plan_of(device_backend, text, sizes, 0, "moments threads=256", dtype)
         tile = moments.tile_of(plan.program)
         assert [loop.extent for loop in tile.within] == extents
-        assert tile.count * tile.size == 256
+        assert tile.tiles * tile.size == 256
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ class InParts(Threads):
         """Sums of an item: how many numbers a part is."""
         return 1
 
+    def for_arrays(self, p: Program, values) -> InParts:
+        return self
+
     def members(self, p: Program) -> str:
         members = super().members(p)
         return f"{members} at_parts:address at_counters:address" if self.parts > 1 else members

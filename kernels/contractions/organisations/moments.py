@@ -54,7 +54,7 @@ class Tile(NamedTuple):
         return threads.size(self.within)
 
     @property
-    def count(self) -> int:
+    def tiles(self) -> int:
         return threads.size(self.over)
 
 
@@ -103,7 +103,7 @@ class Moments(InParts):
             added += warps * tile.size * LANES / ADDED[p.dtype]
 
         clocks = max(given, added) + EXCHANGED * tile.size * self.warps * self.parts
-        seconds = tile.count * clocks / (CLOCK * device.MULTIPROCESSORS)
+        seconds = tile.tiles * clocks / (CLOCK * device.MULTIPROCESSORS)
         seconds += LAST / library_costs.usual_batch(p) / self.waits(p) if self.parts > 1 else 0.0
         return seconds / library_costs.unit("threads", p)
 
@@ -112,7 +112,7 @@ class Moments(InParts):
         n, tile = ordered(p), tile_of(p)
         cache = _loaded(n, tile) * np.dtype(p.dtype).itemsize / (TILED * device.CACHE)
         memory = SINGLY * library_costs.memory_seconds("threads", p)
-        return max(memory, cache if tile.count > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
+        return max(memory, cache if tile.tiles > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its loads."""
@@ -137,8 +137,8 @@ class Moments(InParts):
         over = threads.numbered("o", tile.over)
         return [
             f"KERNEL(contraction, Arguments, {self.threads}) {{",
-            f"const long b = blockIdx.x / {tile.count};\n(void)b;",
-            f"const int tile = blockIdx.x % {tile.count};\n(void)tile;",
+            f"const long b = blockIdx.x / {tile.tiles};\n(void)b;",
+            f"const int tile = blockIdx.x % {tile.tiles};\n(void)tile;",
             *pointers(p, "b"),
             f"// {n.statement}",
             *threads.split(tile.over, "tile", over),
@@ -239,7 +239,7 @@ class Moments(InParts):
         return self
 
     def items(self, p: Program, n: int) -> int:
-        return n * tile_of(p).count
+        return n * tile_of(p).tiles
 
     def sums_of(self, p: Program) -> int:
         return tile_of(p).size
@@ -264,7 +264,7 @@ class Moments(InParts):
 
     def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
         tile = tile_of(p)
-        return tile.count * many * _numbers(q, tile)
+        return tile.tiles * many * _numbers(q, tile)
 
 
 # ---- which programs -------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def _parts(p: Program, n: Nest, block: int) -> int:
     standing = device.MULTIPROCESSORS * (4 if held <= LIGHT else 2)
 
     longest = max(threads.size(q.sums) for q in n.products)
-    entries = library_costs.usual_batch(p) * tile.count
+    entries = library_costs.usual_batch(p) * tile.tiles
     return max(min(standing // entries, longest // (FEWEST * block)), 1)
 
 
@@ -313,7 +313,7 @@ def tile_of(p: Program) -> Tile:
             choices.append(_cut(n.loops, extents))
 
     able = [tile for tile in choices if tile.size + max(_numbers(q, tile) for q in n.products) <= most]
-    return min(able or choices[:1], key=lambda tile: (_loaded(n, tile), tile.count))
+    return min(able or choices[:1], key=lambda tile: (_loaded(n, tile), tile.tiles))
 
 
 def _divisors(extent: int) -> list[int]:
@@ -329,7 +329,7 @@ def _cut(loops, extents) -> Tile:
 
 def _loaded(n: Nest, tile: Tile) -> int:
     """Numbers that all tiles load."""
-    return tile.count * sum(threads.size(q.sums) * _numbers(q, tile) for q in n.products)
+    return tile.tiles * sum(threads.size(q.sums) * _numbers(q, tile) for q in n.products)
 
 
 def _numbers(q: Product, tile: Tile) -> int:
