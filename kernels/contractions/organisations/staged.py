@@ -31,10 +31,12 @@ UNITS_FULL = 0.5  # of the threads that fill a device otherwise: a warp of the u
 PASSING = 2.7e11
 HELD = 1 << 16  # bytes of such arrays that stay near a multiprocessor
 FEW = 0.25  # share of the units' work that is of use with two columns
+UNIT_TERMS = 4  # of a step of the matrix units
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
-# Products of two matrices of an entry, 40 to 80 each, on an H200: fewest terms; terms that take as long as the begin
-# and the end; times the work where entries do not begin at 16 bytes, and without bulk copies; how both overlap
-LARGE, BEGUN, UNALIGNED, NO_BULK, OVERLAP = 32, 36, 1.45, 2.2, 3.0
+# Products of two matrices of an entry, on an H200: fewest terms; terms with which a sum's begin and end take as long as
+# its terms, and take less as their square grows; times the work where entries do not begin at 16 bytes, and without
+# bulk copies; how work and memory overlap
+LARGE, BEGUN, UNALIGNED, NO_BULK, OVERLAP = 36, 58, 1.45, 2.2, 6.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,15 +196,13 @@ class Staged(Organisation):
         elif kind == "stages" and _mostly_stored(p):
             kind = "stages_stored"
 
-        price = threads.work(p) * price_of(kind)
-        if kind == "stages_stored":
-            price *= _steps_of_units(p)
+        price = threads.work(p) * price_of(kind) * _idle_steps(p)
         return self._of_product(p, price) if kind == "stages" and _is_large_product(p) else price
 
     def _of_product(self, p: Program, price: float) -> float:
         """The price of a product of two matrices that each entry has for itself."""
         (n,) = threads.nests(p)
-        work = price * (1 + BEGUN / threads.size(n.products[0].sums))
+        work = price * (1 + min((BEGUN / threads.size(n.products[0].sums)) ** 2, 1.5))
         if not self.copies.bulk:
             work *= NO_BULK
         elif any(a.size * np.dtype(p.dtype).itemsize % 16 for a in p.arguments):
@@ -286,10 +286,10 @@ def _mostly_stored(p: Program) -> bool:
     return outputs >= STORED * inputs
 
 
-def _steps_of_units(p: Program) -> float:
-    """How much more than the shortest sum its whole steps of the matrix units have, of four terms each."""
-    terms = min(threads.size(q.sums) for n in threads.nests(p) for q in n.products if q.sums)
-    return threads.waste(terms, 4)
+def _idle_steps(p: Program) -> float:
+    """How much more than a sum of one or two terms a step of the matrix units has, which takes four."""
+    terms = min([threads.size(q.sums) for n in threads.nests(p) for q in n.products if q.sums], default=UNIT_TERMS)
+    return UNIT_TERMS / terms if terms <= UNIT_TERMS // 2 else 1.0
 
 
 def _is_large_product(p: Program) -> bool:
