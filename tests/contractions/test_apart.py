@@ -223,11 +223,12 @@ def test_what_is_not_served():
 
 
 def test_fused_programs_stay_fused():
-    """Chains are taken apart. Other measured programs are not: their numbers stay in registers and shared memory."""
+    """Chains are taken apart, or done at once where threads hold all sums. Other measured programs are not: their
+    numbers stay in registers and shared memory."""
     backend, chains = get_backend("cuda", arch="sm_90"), {name for name, *_ in bench.CHAINS}
     for case in bench.device_cases():
         plan = case.plan(backend, entries=case.told)
-        assert (plan.how.name == "apart") == (case.name in chains), case.name
+        assert (plan.how.name in ("apart", "moments")) == (case.name in chains), case.name
 
 
 @pytest.mark.parametrize("text", CHAINS[:7])
