@@ -27,6 +27,8 @@ WORK = {"float16": "float32", "float32": "float32", "float64": "float64", "compl
 WORK["complex128"] = "complex128"
 MOST_WORK = 10**5  # of the search for a number that two arrays have in common
 DEVICES = (2, 13)  # of DLPack: CUDA's memory, and memory that CUDA manages
+LIKE_ARRAYS = (list, tuple, bool, np.generic, np.matrix, np.memmap)  # what NumPy makes an array of, and loses nothing
+NUMBERS = {int, float, complex}  # Python's, which take the arrays' type
 PRECISIONS = {"float32": "float32", "float64": "float64", "complex64": "float32", "complex128": "float64"}
 
 
@@ -80,6 +82,34 @@ def as_array(name: str, given, backend):
         raise ArgumentError(
             f"array '{name}' is {type(given).__name__}, whose DLPack gives no array: {error}"
         ) from error
+
+
+def as_arrays(operands: list) -> list:
+    """Operands of a string with lists, numbers, matrices among them as arrays of NumPy's own class; others stay as
+    they are. The same list if nothing changes."""
+    kinds = {*map(type, operands)}
+    if kinds == {np.ndarray}:
+        return operands
+    try:
+        found = [np.asarray(x) if isinstance(x, LIKE_ARRAYS) else x for x in operands]
+        if kinds & NUMBERS:
+            found = _with_numbers(found)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return operands  # `converted` says what is wrong
+    changed = any(x is not y for x, y in zip(found, operands))
+    return found if changed else operands
+
+
+def _with_numbers(operands: list) -> list:
+    """Operands with Python's numbers as arrays of the type that all have together. A whole number that float64 does not
+    hold stays as it is."""
+    types = [x if type(x) in NUMBERS else x.dtype for x in operands]
+    dtype = np.result_type(*types)
+    made = []
+    for x in operands:
+        is_held = type(x) in NUMBERS and not (type(x) is int and abs(x) > EXACT)
+        made.append(np.asarray(x, dtype) if is_held else x)
+    return made
 
 
 def plain(array):

@@ -30,6 +30,7 @@ STACK = 8  # matrices, up to which matmul makes a call each
 # Products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; and real numbers
 # with gaps, up to which multiply is done sooner than a kernel
 FEW = 1 << 12
+DOT = np.ndarray.dot  # begins sooner than numpy.dot, which looks for other libraries' arrays first
 
 
 class Shaped(NamedTuple):
@@ -216,7 +217,7 @@ class _Product:
         """NumPy's, which copies what BLAS does not take: dot begins sooner without copies, matmul with them."""
         few = math.prod(self.sizes.values()) <= FEW
         is_stack = bool(self.groups["batch"])
-        return np.matmul if is_stack or (few and not all(map(_is_dense, self.lies))) else np.dot
+        return np.matmul if is_stack or (few and not all(map(_is_dense, self.lies))) else DOT
 
     def _shaped(self, place: int, groups) -> Callable | None:
         """The view of an operand with a dimension for each group behind those of the batch."""

@@ -174,18 +174,17 @@ class Lanes(Packs):
             if a.after == 1 and _scattered(n, a.size, np.dtype(p.dtype).itemsize):
                 apart += a.before * _far_line(p)
             else:
-                work += a.before * self._turns(a, n, width)
+                work += a.before * self._turns(a, width)
         return _with_memory((packs * work + once) / n, p, width, packs * apart / n)
 
     @staticmethod
-    def _turns(a: Array, n: int, width: int) -> float:
+    def _turns(a: Array, width: int) -> float:
         """Vector operations of a pack of entries that are copied, for each part of an array that lies a batch apart."""
         squares, rest = divmod(a.after, width)
         if a.after > 1:
             alone = ALONE if cpu.has_whole_vectors(cpu.target()) else 1.0
             return squares * TURNED * math.log2(width) * width + rest * width * alone
-        packs, rest = divmod(n, width)
-        return (packs + (width if rest else 0)) / (packs + (rest > 0))  # the rest comes number by number
+        return 1.0  # a pack lies side by side
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
