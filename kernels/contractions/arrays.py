@@ -85,19 +85,24 @@ def as_array(name: str, given, backend):
 
 
 def as_arrays(operands: list) -> list:
-    """Operands of a string with lists, numbers, matrices among them as arrays of NumPy's own class; others stay as
-    they are. The same list if nothing changes."""
+    """Operands of a string, lists, numbers, matrices among them, as arrays of NumPy's own class, in the machine's order
+    of bytes. The same list if nothing changes, or if there are others, such as a device's arrays."""
     kinds = {*map(type, operands)}
-    if kinds == {np.ndarray}:
+    if kinds == {np.ndarray} and all(x.dtype.isnative for x in operands):
         return operands
     try:
         found = [np.asarray(x) if isinstance(x, LIKE_ARRAYS) else x for x in operands]
+        found = [_in_native_order(x) if type(x) is np.ndarray else x for x in found]
         if kinds & NUMBERS:
             found = _with_numbers(found)
-    except (TypeError, ValueError, RuntimeError, OverflowError):
-        return operands  # `converted` says what is wrong
-    changed = any(x is not y for x, y in zip(found, operands))
-    return found if changed else operands
+    except (TypeError, ValueError, RuntimeError, OverflowError, AttributeError):
+        return operands
+    return found if {*map(type, found)} == {np.ndarray} else operands
+
+
+def _in_native_order(array):
+    """An array of numbers with the machine's order of bytes."""
+    return array if array.dtype.isnative or array.dtype.kind not in "iufc" else array.astype(array.dtype.type)
 
 
 def _with_numbers(operands: list) -> list:

@@ -16,6 +16,7 @@ from .arrays import (
     PRECISIONS,
     Types,
     as_array,
+    as_arrays,
     backend_of,
     check_shape,
     check_written,
@@ -152,7 +153,7 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
     """The result of an einsum string."""
     named = dict(named)
     out = named.pop("out", out)
-    operands = _in_order(s, operands, named)
+    operands = as_arrays([*_in_order(s, operands, named)])
     for key, _ in asked.marks:
         if key in ("point", "layout"):
             raise ArgumentError(f"'{s.text}': {key}= is for statements; an einsum string names each index.")

@@ -142,7 +142,7 @@ class Repeat:
         if kind in (float, complex):
             return np.asarray(array, dtype)
         if kind is int or array.dtype.kind in "biu":
-            known = kind is np.ndarray and 0 <= array_calls.magnitude(array) <= EXACT
+            known = kind is np.ndarray and 0 <= array_calls.magnitude(array) < EXACT  # it is rounded
             name = self.given[place][0]
             return array.astype(dtype, "C") if known else converted(name, array, self.plan.backend, dtype)
         return self.contiguous(array, dtype)
@@ -242,7 +242,7 @@ def again(operands, out=None, order="K"):
 
 
 def as_arrays_by(quick, operands):
-    """The result by `quick` of operands that become arrays, such as lists; None: there are none, or they lie otherwise."""
+    """The result by `quick` of operands such as lists, as arrays; None: there are none, or they lie otherwise."""
     text, *given = operands
     arrays = as_arrays(given)
     return None if arrays is given else quick(text, *arrays)

@@ -4,11 +4,11 @@ The device is the stand-in (cuda_on_cpu), whose compiler counts.
 """
 
 import itertools
-import sys
 import threading
 
 import numpy as np
 import pytest
+from tensor_cases import python_calls
 
 from kernels import Contraction, contract, einsum, get_backend, tensordot
 from kernels.contractions import call, repeats, scratch
@@ -51,22 +51,6 @@ def whole(rng, shape, dtype="float64"):
 
 def there(backend, *arrays):
     return [backend.from_host(a, a.dtype) for a in arrays]
-
-
-def python_calls(work) -> int:
-    """Python functions that are called."""
-    count = 0
-
-    def counted(frame, event, argument):
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
