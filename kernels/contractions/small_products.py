@@ -106,11 +106,11 @@ def _of_two(s: Subscripts, sizes, lies) -> _Product | None:
     except Unable:
         return None
 
+    # Indices of a group as they lie, so that they become one dimension.
     groups = {}
     for name, place in (("batch", 0), ("m", 0), ("n", 1), ("k", 0)):
         steps = dict(zip(s.operands[place], lies[place].strides))
-        own = [i for i in steps if group_of[i] == name]
-        groups[name] = sorted(own, key=lambda i, steps=steps: -steps[i])  # as they lie, so that they become one
+        groups[name] = sorted((i for i in steps if group_of[i] == name), key=steps.__getitem__, reverse=True)
     product = _Product(s, sizes, lies, groups)
     return product if product.is_served() else None
 
@@ -135,15 +135,17 @@ def _is_walk(s: Subscripts, sizes, lies) -> bool:
             return False
 
     are_dense = all(map(_is_dense, lies))
+    are_alike = are_dense and len({frozenset(zip(own, lie.strides)) for own, lie in zip(s.operands, lies)}) == 1
     if several:
-        are_alike = len({frozenset(zip(own, lie.strides)) for own, lie in zip(s.operands, lies)}) == 1
-        if lies[0].dtype.kind == "c" or (not (are_dense and are_alike) and count <= NUMBERS):
-            return True
-        return count <= MULTIPLIED
+        is_complex = lies[0].dtype.kind == "c"
+        return is_complex or count <= (MULTIPLIED if are_alike else NUMBERS)
+
     terms = count // math.prod(sizes[i] for i in s.out)
     if terms == 1 or (lies[0].dtype.char in "fF" and terms > FEW):
         return False  # einsum adds up number by number: not many in single precision
-    return count <= FEW or (not are_dense and count <= NUMBERS)
+    if count <= FEW:
+        return not are_alike or not s.out
+    return not are_dense and count <= NUMBERS
 
 
 def _by_einsum(s: Subscripts) -> Callable:

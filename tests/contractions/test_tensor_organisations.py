@@ -175,7 +175,7 @@ def test_outer_products_write_line_by_line(k):
 
 
 def test_rows_lie_near_each_other():
-    """Rows that lie thousands of numbers apart are a page each: triples took three times as long with e and d as rows."""
+    """Rows that lie thousands of numbers apart are a page each: triples with rows e, d took three times as long."""
     sizes = dict(a=24, b=12, c=12, d=24, e=12, g=24)
     text = "C[f e d c b a] = A[b g e d] B[f c g a]"
     plan = Contraction(text, sizes, backend=get_backend("cpu"), how="rows")
