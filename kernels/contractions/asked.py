@@ -9,8 +9,9 @@ import numpy as np
 
 from .arrays import is_complex
 from .contraction import Contraction
+from .expression import Expression
 from .paired import ComplexContraction
-from .text import Expression, Script, read
+from .text import Script, read
 
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
 FEW = 32  # entries: four packs of float64

@@ -10,7 +10,8 @@ from . import repeats
 from .arrays import as_array, backend_of, named_type, plain, refuse_overlap, share_memory
 from .asked import OPTIONS, Asked, Problem, for_entries, is_pair, plan_of, read_text, sorted_extents
 from .contraction import extents
-from .text import Expression, Reference, Script, Term
+from .expression import Expression, Reference, Term
+from .text import Script
 
 
 def values(text: str, arrays: dict, asked: Asked):

@@ -27,7 +27,7 @@ from .arrays import (
     types_of,
 )
 from .asked import OPTIONS, Asked, Problem, for_entries, is_pair, plan_of, read_text, sorted_extents
-from .text import Reference, Statement, Term
+from .expression import Reference, Statement, Term
 
 
 def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype):

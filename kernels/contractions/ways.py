@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ..engine.backend import cpu
 from . import host_rates
+from .expression import Reference, Statement, Term
 from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turns, with_factors
-from .text import Reference, Statement, Term
 
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
 LINE = 64  # bytes of a cache line, and of a pack, for the model

@@ -13,7 +13,7 @@ from reference import einsum as reference
 
 from kernels import contract, einsum, get_backend
 from kernels.contractions import contraction, repeats, result_order
-from kernels.contractions.text import Reference, Statement, Term
+from kernels.contractions.expression import Reference, Statement, Term
 from kernels.engine.errors import ArgumentError
 
 TEXTS = (  # string, shapes; in the first two the factors' indices alternate in the result

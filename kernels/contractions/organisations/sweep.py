@@ -14,8 +14,8 @@ from ...engine.backend import cpu
 from ...engine.backend.base import Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
+from ..expression import Reference
 from ..plan import Loop, Program, Unable, merged, only_term, steps_between, turns
-from ..text import Reference
 from . import library_costs
 from .base import Organisation
 from .on_host import LINE, Launch, OnHost
