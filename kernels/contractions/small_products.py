@@ -143,9 +143,9 @@ def _is_walk(s: Subscripts, sizes, lies) -> bool:
     terms = count // math.prod(sizes[i] for i in s.out)
     if terms == 1 or (lies[0].dtype.char in "fF" and terms > FEW):
         return False  # einsum adds up number by number: not many in single precision
-    if count <= FEW:
-        return not are_alike or not s.out
-    return not are_dense and count <= NUMBERS
+    if are_alike:
+        return not s.out and count <= FEW
+    return count <= (NUMBERS if not are_dense else FEW if s.out else MULTIPLIED)
 
 
 def _by_einsum(s: Subscripts) -> Callable:
