@@ -141,11 +141,20 @@ def _is_walk(s: Subscripts, sizes, lies) -> bool:
         return is_complex or count <= (MULTIPLIED if are_alike else NUMBERS)
 
     terms = count // math.prod(sizes[i] for i in s.out)
-    if terms == 1 or (lies[0].dtype.char in "fF" and terms > FEW):
+    if lies[0].dtype.char in "fF" and terms > FEW:
         return False  # einsum adds up number by number: not many in single precision
+    if not are_dense and min(map(_nearest, lies)) <= SHORT:
+        return True  # kernels wait at the end of each run
+    if terms == 1:
+        return False
     if are_alike:
         return not s.out and count <= FEW
     return count <= (NUMBERS if not are_dense else FEW if s.out else MULTIPLIED)
+
+
+def _nearest(lie: array_calls.Lie) -> int:
+    """The extent of the dimension along which an array's numbers lie nearest."""
+    return min(zip(map(abs, lie.strides), lie.shape), default=(0, 1))[1]
 
 
 def _by_einsum(s: Subscripts) -> Callable:
