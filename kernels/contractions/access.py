@@ -6,8 +6,8 @@ import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
+from .expression import Reference
 from .plan import FAR, Loop, loops_over, step_text, steps, turns
-from .text import Reference
 
 if TYPE_CHECKING:
     from .stages.plan import Factors, Plan

@@ -27,6 +27,8 @@ WORK = {"float16": "float32", "float32": "float32", "float64": "float64", "compl
 WORK["complex128"] = "complex128"
 MOST_WORK = 10**5  # of the search for a number that two arrays have in common
 DEVICES = (2, 13)  # of DLPack: CUDA's memory, and memory that CUDA manages
+LIKE_ARRAYS = (list, tuple, bool, np.generic, np.matrix, np.memmap)  # what NumPy makes an array of, and loses nothing
+NUMBERS = {int, float, complex}  # Python's, which take the arrays' type
 PRECISIONS = {"float32": "float32", "float64": "float64", "complex64": "float32", "complex128": "float64"}
 
 
@@ -80,6 +82,39 @@ def as_array(name: str, given, backend):
         raise ArgumentError(
             f"array '{name}' is {type(given).__name__}, whose DLPack gives no array: {error}"
         ) from error
+
+
+def as_arrays(operands: list) -> list:
+    """Operands of a string, lists, numbers, matrices among them, as arrays of NumPy's own class, in the machine's order
+    of bytes. The same list if nothing changes, or if there are others, such as a device's arrays."""
+    kinds = {*map(type, operands)}
+    if kinds == {np.ndarray} and all(x.dtype.isnative for x in operands):
+        return operands
+    try:
+        found = [np.asarray(x) if isinstance(x, LIKE_ARRAYS) else x for x in operands]
+        found = [_in_native_order(x) if type(x) is np.ndarray else x for x in found]
+        if kinds & NUMBERS:
+            found = _with_numbers(found)
+    except (TypeError, ValueError, RuntimeError, OverflowError, AttributeError):
+        return operands
+    return found if {*map(type, found)} == {np.ndarray} else operands
+
+
+def _in_native_order(array):
+    """An array of numbers with the machine's order of bytes."""
+    return array if array.dtype.isnative or array.dtype.kind not in "iufc" else array.astype(array.dtype.type)
+
+
+def _with_numbers(operands: list) -> list:
+    """Operands with Python's numbers as arrays of the type that all have together. A whole number that float64 does not
+    hold stays as it is."""
+    types = [x if type(x) in NUMBERS else x.dtype for x in operands]
+    dtype = np.result_type(*types)
+    made = []
+    for x in operands:
+        is_held = type(x) in NUMBERS and not (type(x) is int and abs(x) > EXACT)
+        made.append(np.asarray(x, dtype) if is_held else x)
+    return made
 
 
 def plain(array):

@@ -21,7 +21,7 @@ from ..engine.errors import ArgumentError, refuse
 from ..engine.timers import contexts, is_timing
 from ..engine.values import is_number
 from . import repeats, whole_numbers
-from .arrays import EXACT, as_array, backend_of, exact_result, refuse_inexact, refuse_overlap, share_memory
+from .arrays import EXACT, as_array, as_arrays, backend_of, exact_result, refuse_inexact, refuse_overlap, share_memory
 from .call import contract
 from .einsum import LETTERS, Subscripts, extents, in_letters, is_string, read, spread
 from .products import numpy_einsum
@@ -56,6 +56,8 @@ def einsum(
         try:
             quick = repeats.kept.last.get(operands[0])
             found = quick and quick(*operands)
+            if quick and found is None:
+                found = repeats.as_arrays_by(quick, operands)
         except (IndexError, TypeError):
             found = None
         if found is not None:
@@ -77,8 +79,11 @@ def _by_options(operands, out, dtype, order, casting) -> Any:
     refuse(not operands, "einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
     if isinstance(operands[0], bytes):
         operands = (operands[0].decode("ascii", "replace"), *operands[1:])
-    if out is dtype is None and order == "K" and casting == "safe" and _are_whole(operands):
-        return _of_whole_numbers(*operands)
+    if out is dtype is None and order == "K" and casting == "safe":
+        text, *given = operands
+        arrays = as_arrays(given)
+        if _are_whole((text, *arrays)):
+            return _of_whole_numbers(text, *arrays)
     options = {"dtype": dtype, "order": order if order == "K" else checked(order)}
 
     if casting != "safe":

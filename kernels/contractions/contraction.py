@@ -24,10 +24,11 @@ from ..engine.values import is_number, typed_number
 from . import einsum, explained, host_rates, orders, render_lines, table
 from .arrays import as_array, lies_apart
 from .choice import sorted_out
+from .expression import Expression, Reference
 from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
 from .replays import Replays
-from .text import Expression, Reference, Script, read, shown
+from .text import Script, read, shown
 
 TYPES = ("float64", "float32")
 CACHE_LINE = 64  # bytes

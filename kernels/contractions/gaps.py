@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from . import fold
 from .contraction import Contraction
 from .organisations import library_costs
+
+# Seconds of NumPy's copy, as measured on a Xeon: of its call, a run, a number
+CALL, RUN, NUMBER = 1.2e-6, 8e-9, 7e-10
 
 
 def cheapest(plan, arrays, n: int, by: Callable):
@@ -44,7 +44,22 @@ def _seconds_of_gaps(plan: Contraction, arrays, n: int) -> float:
 
 
 def _copy_seconds(array) -> float:
-    targets = np.cumprod((1, *array.shape[:0:-1]))[::-1]
-    strides = [stride // array.itemsize for stride in array.strides]
-    moves = [fold.Move(*move) for move in zip(array.shape, strides, map(int, targets))]
-    return library_costs.copy_seconds("packs", array.dtype.name, moves)
+    """The time of NumPy's copy, from run to run. Numbers that lie apart bring their neighbours; what no cache holds is
+    read before it is written."""
+    step = min((abs(stride) for stride, extent in zip(array.strides, array.shape) if extent > 1), default=0)
+    read = array.size * min(max(step, array.itemsize), library_costs.LINE)
+    moved = read + array.nbytes * (2 - library_costs.cached(read + array.nbytes))
+    memory = moved / library_costs.pace("packs", array.dtype.name, moved)
+    return CALL + array.size / _run(array) * RUN + max(array.size * NUMBER, memory)
+
+
+def _run(array) -> int:
+    """Numbers that follow each other at equal steps, those of the last dimensions."""
+    run, beyond = 1, None
+    for extent, stride in zip(reversed(array.shape), reversed(array.strides)):
+        if extent == 1:
+            continue
+        if beyond is not None and stride != beyond:
+            break
+        run, beyond = run * extent, stride * extent
+    return run

@@ -18,7 +18,7 @@ import math
 from typing import Any
 
 from . import paths
-from .text import Expression, Reference, Statement, Term
+from .expression import Expression, Reference, Statement, Term
 
 ENUMERATED = 6  # factors: up to 945 trees are looked at one by one
 KEPT = 32  # trees of equal costs, each of which is planned: factors without indices cost the same in any tree

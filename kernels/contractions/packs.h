@@ -373,20 +373,28 @@ template <class S, class Work> POINT_FN void tiles(const Work &work) {
 
 // ---- arrays turned: scratch[point][lane] of W entries that are `step` apart, of which `count` are there. A point is
 // at q * ld + p, q < Q, p < P.
-template <int Q, int P> static void turn_in(const scalar *from, long ld, long step, int count, scalar *to) {
+
+// Whole squares of a line of P points, ALL: of W entries. Returns the points that are done.
+template <int P, bool ALL> POINT_FN int squares_in(const scalar *from, long step, int count, scalar *to) {
     typedef Pack<W> V;
+    int p = 0;
+    for (; p + W <= P; p += W) {
+        V x[W];
+        UNROLL
+        for (int e = 0; e < W; ++e) x[e] = ALL || e < count ? fetch<V, W, 1>(from + e * step + p) : V{};
+        transpose(x);
+        UNROLL
+        for (int e = 0; e < W; ++e) leave<W>(to + (p + e) * W, x[e]);
+    }
+    return p;
+}
+template <int Q, int P> static void turn_in(const scalar *from, long ld, long step, int count, scalar *to) {
     for (int q = 0; q < Q; ++q, from += ld) {
         int p = 0;
-        if (step == 1 && P == 1 && count == W) leave<W>(to, fetch<V, W, 1>(from)), p = 1;
-        else if (count == W)
-            for (; p + W <= P; p += W) {
-                V x[W];
-                UNROLL
-                for (int e = 0; e < W; ++e) x[e] = fetch<V, W, 1>(from + e * step + p);
-                transpose(x);
-                UNROLL
-                for (int e = 0; e < W; ++e) leave<W>(to + (p + e) * W, x[e]);
-            }
+        if (step == 1 && P == 1 && count == W) leave<W>(to, fetch<Pack<W>, W, 1>(from)), p = 1;
+        else if (step == 1 && P == 1) leave<W>(to, load_part<Pack<W>>(from, count)), p = 1;
+        else if (count == W) p = squares_in<P, true>(from, step, count, to);
+        else p = squares_in<P, false>(from, step, count, to);
         for (; p < P; ++p)
             for (int e = 0; e < W; ++e) to[p * W + e] = e < count ? from[e * step + p] : 0;
         to += P * W;
@@ -410,26 +418,33 @@ template <int ROWS, int COLUMNS> static void turn(const scalar *from, long lane,
         for (int c = r < R ? C : 0; c < COLUMNS; ++c) to[r * row + c] = from[r + c * lane];
 }
 template <class V> POINT_FN void stream(scalar *to, V x);
-template <int Q, int P> static void turn_out(const scalar *from, scalar *to, long ld, long step, int count, bool past) {
+template <int P, bool ALL> POINT_FN int squares_out(const scalar *from, scalar *to, long step, int count, bool past) {
     typedef Pack<W> V;
+    int p = 0;
+    for (; p + W <= P; p += W) {
+        V x[W];
+        UNROLL
+        for (int e = 0; e < W; ++e) x[e] = fetch<V, W, 1>(from + (p + e) * W);
+        transpose(x);
+        UNROLL
+        for (int e = 0; e < W; ++e) {
+            if (!ALL && e >= count) continue;
+            if (past) stream(to + e * step + p, x[e]);
+            else leave<W>(to + e * step + p, x[e]);
+        }
+    }
+    return p;
+}
+template <int Q, int P> static void turn_out(const scalar *from, scalar *to, long ld, long step, int count, bool past) {
     for (int q = 0; q < Q; ++q, to += ld) {
         int p = 0;
         if (step == 1 && P == 1 && count == W) {
-            if (past) stream(to, fetch<V, W, 1>(from));
-            else leave<W>(to, fetch<V, W, 1>(from));
+            if (past) stream(to, fetch<Pack<W>, W, 1>(from));
+            else leave<W>(to, fetch<Pack<W>, W, 1>(from));
             p = 1;
-        } else if (count == W)
-            for (; p + W <= P; p += W) {
-                V x[W];
-                UNROLL
-                for (int e = 0; e < W; ++e) x[e] = fetch<V, W, 1>(from + (p + e) * W);
-                transpose(x);
-                UNROLL
-                for (int e = 0; e < W; ++e) {
-                    if (past) stream(to + e * step + p, x[e]);
-                    else leave<W>(to + e * step + p, x[e]);
-                }
-            }
+        } else if (step == 1 && P == 1) store_part(to, fetch<Pack<W>, W, 1>(from), count), p = 1;
+        else if (count == W) p = squares_out<P, true>(from, to, step, count, past);
+        else p = squares_out<P, false>(from, to, step, count, past);
         for (; p < P; ++p)
             for (int e = 0; e < count; ++e) to[e * step + p] = from[p * W + e];
         from += P * W;

@@ -27,11 +27,12 @@ from . import estimates, orders, scratch
 from .arrays import as_array, refuse_overlap, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
+from .expression import Expression, Reference, Statement, Term
 from .matrices import PARTS
 from .organisations import Organisation, library_costs
 from .parts import joiner, seconds_of_copies, splitter
 from .side_by_side import SideBySide, as_real
-from .text import Expression, Reference, Script, Statement, Term, parse, read, words
+from .text import Script, parse, read, words
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
 ENDS = ("_re", "_im")  # of the names of parts

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError
-from .text import Expression, Reference, Statement, Term
+from .expression import Expression, Reference, Statement, Term
 
 # A step of an index in front of the batch index is so many times the array's `ld`, known at run time. Such steps are
 # counted in this unit, where a renderer asks for them (far=True); others gather an entry first.

@@ -134,7 +134,7 @@ def _copied_first(call, seen, launched, room):
     launch, told_launch, keep_launch = launched
     (_, shape, axes), dtype = call.new[0], call.dtype
     rises, count = axes == tuple(range(len(axes))), len(call.given)
-    make, takes = call.maker(shape), [_taking(call, place) for place in range(count)]
+    make, takes = call.maker(shape), [_taking(call, place, lie) for place, lie in enumerate(keep[-1])]
 
     def of_all(_, *arrays, keep=(keep, keep_launch)):
         if len(arrays) != count or {*map(type, arrays)} != KINDS or look(told, *map(id, arrays)):
@@ -151,12 +151,15 @@ def _copied_first(call, seen, launched, room):
     return of_all
 
 
-def _taking(call, place: int):
-    """The function that prepares an array for the kernel; None: it goes to the kernel as it is."""
+def _taking(call, place: int, lie: array_calls.Lie):
+    """The function that prepares an array for the kernel; None: it goes to the kernel as it is. lie: how the caller's
+    array lies."""
     _, view = call.given[place]
     dtype = dict(call.copies).get(place)
     if dtype is None:
         return None if view.is_plain else view.of
+    if lie.dtype.kind in "biu":
+        return lambda array: call.copy(place, view.of(array), dtype)  # which refuses what the type does not hold
     if view.is_plain and view.axes:
         return functools.partial(np.ascontiguousarray, dtype=dtype)
     return lambda array: call.contiguous(view.of(array), dtype)

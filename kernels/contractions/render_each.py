@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .access import digits, side_by_side
+from .expression import Reference, Statement, Term
 from .plan import names, reads, references
 from .render_threads import loop_heads, numbered
 from .stages.plan import Step, summed
-from .text import Reference, Statement, Term
 
 FEW = 16  # numbers that a lane asks for ahead
 CACHE_LINE = 128  # bytes

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import digits
+from .expression import Reference, Statement
 from .plan import Program, step_text, steps
-from .text import Reference, Statement
 
 if TYPE_CHECKING:
     from .stages.plan import Factors

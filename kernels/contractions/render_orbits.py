@@ -10,9 +10,9 @@ import functools
 import itertools
 
 from .access import Sum, digits, side_by_side
+from .expression import Reference
 from .plan import references, step_text, steps
 from .stages.plan import Factors
-from .text import Reference
 
 signed = functools.partial(digits, unsigned=False)  # with unsigned divisions the compiler spills more registers
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..engine.backend.base import Source
 from ..engine.backend.record import structure
+from .expression import Statement
 from .plan import (
     MIRROR,
     Array,
@@ -26,7 +27,6 @@ from .plan import (
     turns,
     views_of,
 )
-from .text import Statement
 from .ways import MODES, WIDTH, Levels, exchanges, levels_of, streams
 
 PAGE = 4096  # bytes

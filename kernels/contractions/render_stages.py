@@ -14,13 +14,13 @@ from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
 from . import render_lines, render_orbits
 from .access import Access, Accesses, digits, offset
+from .expression import Reference
 from .plan import Loop, Program, includes, joined, pointers, program_source, step_text, steps, turns, view
 from .render_each import Each
 from .render_threads import unaligned, without_past
 from .render_units import Tile
 from .stages import plan_of
 from .stages.plan import Plan, Step
-from .text import Reference
 
 
 class Writer:

@@ -11,7 +11,7 @@ import itertools
 from typing import NamedTuple
 
 from .access import Sum, digits
-from .text import Reference, Statement
+from .expression import Reference, Statement
 
 
 class Side(NamedTuple):

@@ -21,14 +21,14 @@ from ..engine.backend import array_calls
 from ..engine.timers import contexts, is_timing
 from ..engine.values import EXACT
 from . import quick
-from .arrays import converted
+from .arrays import NUMBERS, as_arrays, converted
 from .result_order import turned
 
 KEPT = 256  # calls
 SMALL = 1 << 15  # bytes
 USUAL = (None, None, True, "K", None)  # options of `contract` for a string: batch, how, no output, order, dtype
 USUAL_GIVEN = (None, None, False, "K", None)
-NUMBERS = (int, float, complex)  # Python's, which take the arrays' type
+NUMERIC = "biufc"  # kinds of types
 
 
 class View(NamedTuple):
@@ -99,7 +99,7 @@ class Repeat:
         # The arrays that the kernel takes.
         arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
         for place, dtype in self.copies:
-            arrays[place] = self._copy(place, arrays[place], dtype)
+            arrays[place] = self.copy(place, arrays[place], dtype)
         for make in self._makers:
             arrays.append(make())
 
@@ -135,14 +135,14 @@ class Repeat:
         made = self.plan.backend.arrays.ascontiguousarray(array, dtype)
         return made.reshape(array.shape)  # NumPy makes one dimension of none
 
-    def _copy(self, place: int, array, dtype):
+    def copy(self, place: int, array, dtype):
         """The array that the kernel takes for an array or a number. Raises ArgumentError for whole numbers that the
         type does not hold."""
         kind = type(array)
         if kind in (float, complex):
             return np.asarray(array, dtype)
         if kind is int or array.dtype.kind in "biu":
-            known = kind is np.ndarray and 0 <= array_calls.magnitude(array) <= EXACT
+            known = kind is np.ndarray and 0 <= array_calls.magnitude(array) < EXACT  # it is rounded
             name = self.given[place][0]
             return array.astype(dtype, "C") if known else converted(name, array, self.plan.backend, dtype)
         return self.contiguous(array, dtype)
@@ -188,7 +188,7 @@ class Repeat:
         run = self.plan.again({name: held[name] for name in names}, self.n)
         if self._only_new or self.plan.backend.memory == "device":
             self.run = quick.by_c(self, run, [held[name] for name in names]) if self._only_new else run
-        has_types = all(dtype and dtype.kind in "fc" for _, dtype, *_ in key[-1])
+        has_types = all(dtype and dtype.kind in NUMERIC for _, dtype, *_ in key[-1])
         is_usual = has_types and self.result is None and not self.apart
         if run and is_usual and self.plan.backend.memory == "host" and len(self.results) == 1:
             self.quick = quick.function(self, key[-1], run, [held[name] for name in names])
@@ -230,14 +230,22 @@ def again(operands, out=None, order="K"):
     if contexts:
         return None
     try:
+        text = operands[0]
         if out is None:
-            text = operands[0]
             quick = kept.last.get(text) if order == "K" else kept.last.get((text, order))
-            return quick and quick(*operands)
-        quick = kept.last_given.get(operands[0]) if order == "K" else None
+            found = quick and quick(*operands)
+            return as_arrays_by(quick, operands) if quick and found is None else found
+        quick = kept.last_given.get(text) if order == "K" else None
         return quick and quick(*operands, out)
     except (TypeError, IndexError):
         return None
+
+
+def as_arrays_by(quick, operands):
+    """The result by `quick` of operands such as lists, as arrays; None: there are none, or they lie otherwise."""
+    text, *given = operands
+    arrays = as_arrays(given)
+    return None if arrays is given else quick(text, *arrays)
 
 
 def of_string(operands) -> Repeat | None:

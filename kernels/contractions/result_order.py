@@ -18,7 +18,7 @@ from typing import Any
 
 from ..engine.errors import ArgumentError
 from . import orders
-from .text import Reference, Statement, Term
+from .expression import Reference, Statement, Term
 
 ORDERS = ("K", "C", "F", "A")
 FEW = 1 << 12  # numbers of a result that is too small for its order to count

@@ -17,9 +17,9 @@ import numpy as np
 from ..engine.backend.cpu import Again
 from . import scratch
 from .contraction import Contraction
+from .expression import Expression, Reference, Statement, Term
 from .matrices import PARTS, Matrices
 from .organisations import library_costs
-from .text import Expression, Reference, Statement, Term
 
 SIDE = "side"  # index of the parts that lie side by side
 CALL = 4e-6  # seconds of a call with copies

@@ -28,8 +28,9 @@ INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
 TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
 STACK = 8  # matrices, up to which matmul makes a call each
 # Products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; and real numbers
-# with gaps, up to which multiply is done sooner than a kernel
+# with gaps, up to which multiply is done sooner than a kernel; and numbers of sums that einsum begins sooner
 FEW = 1 << 12
+DOT = np.ndarray.dot  # begins sooner than numpy.dot, which looks for other libraries' arrays first
 
 
 class Shaped(NamedTuple):
@@ -74,7 +75,7 @@ def call_of(s: Subscripts, arrays) -> Call | None:
     if not 2 <= len(arrays) <= OPERANDS or any(type(a) is not np.ndarray for a in arrays):
         return None
     dtype = arrays[0].dtype
-    if dtype not in TYPES or any(a.dtype != dtype or a.size > NUMBERS for a in arrays):
+    if dtype not in TYPES or any(a.dtype != dtype for a in arrays):
         return None
     return _made(s, tuple([array_calls.Lie(a.dtype, a.shape, a.strides) for a in arrays]))
 
@@ -82,7 +83,12 @@ def call_of(s: Subscripts, arrays) -> Call | None:
 @functools.lru_cache(256)
 def _made(s: Subscripts, lies) -> Call | None:
     sizes = extents(s, [lie.shape for lie in lies])
-    if not 0 < math.prod(sizes.values()) <= PRODUCTS or math.prod(sizes[i] for i in s.out) > NUMBERS:
+    if not 0 < math.prod(sizes.values()) <= PRODUCTS:
+        return None
+    if _is_walk(s, sizes, lies):
+        return _checked(_by_einsum(s), lies)
+    arrays = [math.prod(lie.shape) for lie in lies]
+    if max(*arrays, math.prod(sizes[i] for i in s.out)) > NUMBERS:
         return None
     product = _of_two(s, sizes, lies) if len(lies) == 2 else None
     if product:
@@ -100,8 +106,11 @@ def _of_two(s: Subscripts, sizes, lies) -> _Product | None:
     except Unable:
         return None
 
-    groups = {name: [i for i in s.out if group_of[i] == name] for name in ("batch", "m", "n")}
-    groups["k"] = [i for i in s.operands[0] if group_of[i] == "k"]
+    # Indices of a group as they lie, so that they become one dimension.
+    groups = {}
+    for name, place in (("batch", 0), ("m", 0), ("n", 1), ("k", 0)):
+        steps = dict(zip(s.operands[place], lies[place].strides))
+        groups[name] = sorted((i for i in steps if group_of[i] == name), key=steps.__getitem__, reverse=True)
     product = _Product(s, sizes, lies, groups)
     return product if product.is_served() else None
 
@@ -115,6 +124,37 @@ def _is_tiny(sizes, lies) -> bool:
     if lies[0].dtype.kind == "c":
         return count <= (TINY_WITH_GAPS if has_gaps else TINY)
     return has_gaps and count <= TINY_REAL
+
+
+def _is_walk(s: Subscripts, sizes, lies) -> bool:
+    """Whether each number is used once, and NumPy's einsum goes along all operands sooner than a kernel: it copies
+    nothing, and begins at once."""
+    count, several = math.prod(sizes.values()), len(lies) > 2
+    for own, lie in zip(s.operands, lies):
+        if len(sizes) > INDICES or sorted(own) != sorted(sizes) or math.prod(lie.shape) != count:
+            return False
+
+    are_dense = all(map(_is_dense, lies))
+    are_alike = are_dense and len({frozenset(zip(own, lie.strides)) for own, lie in zip(s.operands, lies)}) == 1
+    if several:
+        is_complex = lies[0].dtype.kind == "c"
+        return is_complex or count <= (MULTIPLIED if are_alike else NUMBERS)
+
+    terms = count // math.prod(sizes[i] for i in s.out)
+    if lies[0].dtype.char in "fF" and terms > FEW:
+        return False  # einsum adds up number by number: not many in single precision
+    if not are_dense and min(map(_nearest, lies)) <= SHORT:
+        return True  # kernels wait at the end of each run
+    if terms == 1:
+        return False
+    if are_alike:
+        return not s.out and count <= FEW
+    return count <= (NUMBERS if not are_dense else FEW if s.out else MULTIPLIED)
+
+
+def _nearest(lie: array_calls.Lie) -> int:
+    """The extent of the dimension along which an array's numbers lie nearest."""
+    return min(zip(map(abs, lie.strides), lie.shape), default=(0, 1))[1]
 
 
 def _by_einsum(s: Subscripts) -> Callable:
@@ -168,6 +208,8 @@ class _Product:
         m, n, k, batch = (self.size(name) for name in ("m", "n", "k", "batch"))
         has_gaps = not all(map(_is_dense, self.lies))
         if not self.groups["k"]:
+            if any(map(_lies_apart, self.lies)):
+                return True
             return m * n * batch <= (MULTIPLIED if self.lies[0].dtype.kind == "c" else FEW * has_gaps)
         if self._are_short_dots():
             return True
@@ -216,7 +258,7 @@ class _Product:
         """NumPy's, which copies what BLAS does not take: dot begins sooner without copies, matmul with them."""
         few = math.prod(self.sizes.values()) <= FEW
         is_stack = bool(self.groups["batch"])
-        return np.matmul if is_stack or (few and not all(map(_is_dense, self.lies))) else np.dot
+        return np.matmul if is_stack or (few and not all(map(_is_dense, self.lies))) else DOT
 
     def _shaped(self, place: int, groups) -> Callable | None:
         """The view of an operand with a dimension for each group behind those of the batch."""
@@ -289,3 +331,9 @@ def _is_dense(lie: array_calls.Lie) -> bool:
             return False
         size *= extent
     return True
+
+
+def _lies_apart(lie: array_calls.Lie) -> bool:
+    """Whether no two numbers of an array lie side by side."""
+    steps = [step for step, extent in zip(lie.strides, lie.shape) if extent > 1]
+    return bool(steps) and lie.dtype.itemsize not in steps

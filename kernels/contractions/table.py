@@ -28,7 +28,7 @@ COMMITTED = pathlib.Path(__file__).with_name("organisations.csv")
 class Key(NamedTuple):
     """Facts that decide which organisation is fastest.
 
-    text: canonical (text.Expression). sizes: "i1=12 i2=12", by the names of the canonical text. device, compiler: as a
+    text: canonical (Expression). sizes: "i1=12 i2=12", by the names of the canonical text. device, compiler: as a
     backend has them.
     """
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ..engine.backend import cpu
 from . import host_rates
+from .expression import Reference, Statement, Term
 from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turns, with_factors
-from .text import Reference, Statement, Term
 
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
 LINE = 64  # bytes of a cache line, and of a pack, for the model
@@ -459,6 +459,7 @@ def broken(n: Nest, width: int) -> Loop | None:
 def levels_of(n: Nest, mode: str, width: int) -> Levels:
     """Along: columns are the loop of the lanes, if there is one. Else rows and columns are the largest loops that spare
     loads of the first factor, or of the last. Without a sum, rows lie one behind the other in the output, if possible.
+    Of loops alike, rows are the one whose numbers lie nearest in the output: far ones are a page each.
     """
     loops = list(n.loops)
     along = mode == "ALONG"
@@ -468,7 +469,7 @@ def levels_of(n: Nest, mode: str, width: int) -> Levels:
         """Whether the factor of a copy lies along the loop; then the loads that are spared."""
         side = len(loop.step) == 2 and loop.step[1] == 1
         spared = _spared_along(n, loop, column) if along else _spared(n, loop, -1)
-        return side, spared, along and _follow(n, loop, column), min(loop.extent, LONG)
+        return side, spared, along and _follow(n, loop, column), min(loop.extent, LONG), -loop.step[0]
 
     row = max(loops, key=worth, default=None)
     if row:

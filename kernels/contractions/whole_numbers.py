@@ -1,4 +1,4 @@
-"""Few products of whole numbers: exact sums in 64 bits by a kernel, in calls of einsum that come again.
+"""Few products of whole numbers or truth values: exact sums in 64 bits by a kernel, in calls of einsum that come again.
 
 Sums of more products are done sooner in float64, whose call takes 9 us beside them.
 """
@@ -20,6 +20,7 @@ from .einsum import Subscripts, extents, read, spread
 
 PRODUCTS, FEW = 1 << 14, 1 << 12  # at most; numbers of an operand
 OPERANDS, DIMENSIONS, LOOPS = 4, 8, 24  # at most
+TRUTH = 0  # in the place of the bytes of a result's number: whether a sum is not zero
 
 
 class Call(NamedTuple):
@@ -43,7 +44,7 @@ def call_of(text: str, lies: tuple[array_calls.Lie, ...]) -> Any:
     text: of einsum. lies: how its operands of whole numbers lie.
     """
     dtype = np.result_type(*[lie.dtype for lie in lies])
-    if dtype.kind not in "iu" or any(lie.dtype not in array_calls.WHOLE for lie in lies):
+    if dtype.kind not in "biu" or any(lie.dtype not in array_calls.WHOLE for lie in lies):
         return None
 
     shapes = [lie.shape for lie in lies]
@@ -83,8 +84,8 @@ def _record(s: Subscripts, lies, sizes, dtype) -> np.ndarray:
         outer=len(outer),
         dots=dots,
         terms=math.prod(sizes[i] for i in sums),
-        result=dtype.itemsize,
-        most=float(np.iinfo(dtype).max),
+        result=TRUTH if dtype.kind == "b" else dtype.itemsize,
+        most=math.inf if dtype.kind == "b" else float(np.iinfo(dtype).max),
     )
     held["extent"][0, : max(len(indices), 1)] = [sizes[i] for i in indices] or 1
 

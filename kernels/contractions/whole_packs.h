@@ -66,9 +66,11 @@ template <class Number> static char *leave(char *out, const Whole *row, const lo
     }
     return out + count * long(sizeof(Number));
 }
-// Into a result whose numbers have so many bytes
+// Into a result whose numbers have so many bytes; 0: into truth values
 static char *leave(char *out, const long bytes, const Whole *row, const long count) {
     switch (bytes) {
+    case 0:
+        return leave<bool>(out, row, count);
     case 1:
         return leave<int8_t>(out, row, count);
     case 2:

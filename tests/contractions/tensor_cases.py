@@ -143,3 +143,19 @@ def whole(rng, shape, dtype="float64"):
     """Small whole numbers, also in the imaginary part."""
     x = rng.integers(-3, 4, shape)
     return (x + 1j * rng.integers(-3, 4, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)
+
+
+def python_calls(work) -> int:
+    """Python functions that are called."""
+    count = 0
+
+    def counted(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count

@@ -278,7 +278,14 @@ def test_a_large_output_that_is_written_once_bypasses_the_caches(terms, past):
 
 @pytest.mark.parametrize(
     "run, columns, slow, shared",
-    [(24, 12, 288, True), (16, 12, 192, True), (8, 3, 24, False), (20, 12, 240, False), (24, 12, 296, False)],
+    [
+        (24, 12, 288, True),
+        (16, 12, 192, True),
+        (8, 3, 24, False),
+        (20, 12, 240, False),
+        (24, 12, 296, False),
+        (40, 12, 480, False),  # a panel of 48 rows ends within a run: two halves of a line come at different times
+    ],
 )
 def test_columns_that_follow_each_other_share_cache_lines(run, columns, slow, shared):
     """float32, lines of 16: runs of rows are pieces of 8, an even number of columns, the slower index on lines."""

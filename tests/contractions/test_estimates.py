@@ -8,7 +8,7 @@ import pytest
 
 from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
-from kernels.contractions import call, host_rates, repeats, small_products, table
+from kernels.contractions import asked, host_rates, repeats, small_products, string_call, table
 from kernels.contractions.fold import Move
 from kernels.contractions.organisations import core_products, library_costs
 from kernels.engine.errors import ArgumentError
@@ -129,7 +129,7 @@ def test_strings_of_users_go_to_fast_organisations(text, shapes, monkeypatch, ca
         plans.append(job.plan)
         raise ArgumentError("planned")
 
-    monkeypatch.setattr(call, "_evaluated", planned)
+    monkeypatch.setattr(string_call, "_evaluated", planned)
     with pytest.raises(ArgumentError, match="planned"):
         contract(text, *operands)
     assert times[plans[0].how.name] <= 1.5 * min(times.values()), plans[0].how.name
@@ -208,7 +208,7 @@ def test_a_matrix_times_a_vector_streams_from_a_large_cache(matrix, monkeypatch)
 @pytest.mark.parametrize("n, about", [(0, 1), (1, 1), (31, 31), (40, 40), (100, 96), (127, 128), (5000, 5120)])
 def test_plans_are_made_for_about_as_many_entries(n, about):
     """Four numbers in each octave beyond 32."""
-    assert call._about(n) == about
+    assert asked.about(n) == about
 
 
 def test_pieces_that_lie_apart_are_waited_for():
@@ -263,7 +263,7 @@ def test_the_choice_counts_copies_of_arrays_with_gaps(text, a, how, monkeypatch,
     monkeypatch.setattr(small_products, "call_of", lambda *given: None)
     monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4)
     plans = []
-    monkeypatch.setattr(call, "_evaluated", lambda job, *given: plans.append(job) or np.zeros(job.shape))
+    monkeypatch.setattr(string_call, "_evaluated", lambda job, *given: plans.append(job) or np.zeros(job.shape))
 
     other = np.ones(a.shape[1]) if text == "ij,j->ij" else np.ones((a.shape[1], 12))
     for left in (a, a.copy()):

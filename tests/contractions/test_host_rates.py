@@ -1,5 +1,6 @@
 """Rates of a core, of which prices on a CPU are made: measured once, kept in the kernel cache, read by all."""
 
+import itertools
 import json
 
 import pytest
@@ -139,3 +140,24 @@ def test_small_products_of_many_do_not_go_to_direct(text, sizes):
     """Measured on a Zen 4: `direct` takes 1.3 to 15 times as long as the others. Which of them is the fastest depends
     on the machine."""
     assert Contraction(text, sizes, backend=get_backend("cpu"), batch="e").how.name != "direct"
+
+
+def test_a_trial_that_finds_no_quiet_moment_is_looked_on(monkeypatch):
+    """Two large products of the same size take about as long. Here others use the core during one of them, 12 times."""
+    now = 0.0
+    monkeypatch.setattr(host_rates.time, "thread_time", lambda: now)
+
+    def taking(seconds):
+        def run():
+            nonlocal now
+            now += next(seconds)
+
+        return host_rates.Trial(run)
+
+    disturbed = itertools.chain([2.0] * 12, itertools.repeat(1.0))
+    trials = {"large": taking(itertools.repeat(1.0)), "panels": taking(disturbed)}
+    assert host_rates._least_times(taking(itertools.repeat(0.5)), trials) == dict(copy=0.5, large=1.0, panels=1.0)
+
+    # A library that always takes longer is no disturbance.
+    trials = {"large": taking(itertools.repeat(2.0)), "panels": taking(itertools.repeat(1.0))}
+    assert host_rates._least_times(taking(itertools.repeat(0.5)), trials) == dict(copy=0.5, large=2.0, panels=1.0)

@@ -4,14 +4,14 @@ The device is the stand-in (cuda_on_cpu), whose compiler counts.
 """
 
 import itertools
-import sys
 import threading
 
 import numpy as np
 import pytest
+from tensor_cases import python_calls
 
 from kernels import Contraction, contract, einsum, get_backend, tensordot
-from kernels.contractions import call, repeats, scratch
+from kernels.contractions import repeats, scratch, string_call
 from kernels.contractions.organisations import library_costs
 from kernels.contractions.render_packs import ON_STACK
 from kernels.engine.errors import ArgumentError
@@ -51,22 +51,6 @@ def whole(rng, shape, dtype="float64"):
 
 def there(backend, *arrays):
     return [backend.from_host(a, a.dtype) for a in arrays]
-
-
-def python_calls(work) -> int:
-    """Python functions that are called."""
-    count = 0
-
-    def counted(frame, event, argument):
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
@@ -492,7 +476,7 @@ def test_each_form_of_a_call_comes_again(form, monkeypatch):
             found = FORMS[form](evaluate, a, b)
             assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
         if turn == 0:
-            monkeypatch.setattr(call, "_plan", None)
+            monkeypatch.setattr(string_call, "plan_of", None)
 
 
 def test_tensordot_comes_again(monkeypatch):
@@ -503,7 +487,7 @@ def test_tensordot_comes_again(monkeypatch):
         for axes in (2, ([1, 2], [0, 1]), ([0], [2]), 0):
             assert np.array_equal(tensordot(a, b, axes), np.tensordot(a, b, axes))
         if turn == 0:
-            monkeypatch.setattr(call, "_plan", None)
+            monkeypatch.setattr(string_call, "plan_of", None)
 
 
 def test_what_a_form_refuses_is_refused_again():

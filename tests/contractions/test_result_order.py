@@ -12,8 +12,8 @@ import pytest
 from reference import einsum as reference
 
 from kernels import contract, einsum, get_backend
-from kernels.contractions import call, repeats, result_order
-from kernels.contractions.text import Reference, Statement, Term
+from kernels.contractions import contraction, repeats, result_order
+from kernels.contractions.expression import Reference, Statement, Term
 from kernels.engine.errors import ArgumentError
 
 TEXTS = (  # string, shapes; in the first two the factors' indices alternate in the result
@@ -183,9 +183,11 @@ def test_operands_are_not_copied(monkeypatch):
     a, b = whole(np.random.default_rng(5), ((4, 3), (5, 4)))
     out = np.empty((5, 3)).T
     found = []
-    bind = call.Contraction.bind
+    bind = contraction.Contraction.bind
     monkeypatch.setattr(
-        call.Contraction, "bind", lambda self, arrays, n=None: found.append(dict(arrays)) or bind(self, arrays, n)
+        contraction.Contraction,
+        "bind",
+        lambda self, arrays, n=None: found.append(dict(arrays)) or bind(self, arrays, n),
     )
     for _ in range(2):
         assert contract("ij,jk->ik", a.T, b.T, out=out) is out

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels import contract, einsum
-from kernels.contractions import call, repeats, small_products
+from kernels.contractions import repeats, small_products, string_call
 from kernels.engine.errors import ArgumentError
 
 # Strings, shapes of both operands
@@ -34,6 +34,7 @@ SHORT_DOTS = [
     ("iab,bai->ba", (2, 3, 40), (40, 3, 2)),
     ("aij,aji->a", (40, 2, 3), (40, 3, 2)),
 ]
+LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "G": lambda a: np.repeat(a, 2, axis=-1)[..., ::2]}
 LIES = {
     "as it is": lambda a: a,
     "gaps": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
@@ -98,7 +99,7 @@ def test_random_strings(seed):
             array = array.transpose(turn).copy().transpose(np.argsort(turn))
             arrays.append(lies[rng.integers(len(lies))](array) if own else array)
 
-        made = small_products.call_of(call.einsum.read(text), arrays)
+        made = small_products.call_of(string_call.einsum.read(text), arrays)
         if made is None:
             continue
         taken += 1
@@ -112,7 +113,7 @@ def test_random_strings(seed):
 
 @pytest.mark.parametrize("text, one, other", SERVED)
 def test_no_kernel_is_planned(text, one, other, monkeypatch):
-    monkeypatch.setattr(call, "_plan", None)
+    monkeypatch.setattr(string_call, "plan_of", None)
     rng = np.random.default_rng(2)
     for _ in range(2):
         contract(text, whole(rng, one, "d"), whole(rng, other, "d"))
@@ -143,7 +144,7 @@ def test_few_numbers(text, dtype, lies):
             found = evaluate(text, *arrays)
             assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
             assert isinstance(found, np.generic) == (evaluate is einsum and wanted.ndim == 0)
-    s = call.einsum.read(text)
+    s = string_call.einsum.read(text)
     if dtype in "FD":
         assert small_products.call_of(s, arrays)
         with pytest.raises(ArgumentError):
@@ -156,15 +157,51 @@ def test_few_numbers(text, dtype, lies):
 )
 def test_more_numbers_are_left_to_kernels(extent, gap, dtype, taken):
     a = np.ones((extent, gap * extent), dtype)[:, ::gap]
-    assert bool(small_products.call_of(call.einsum.read("ij,jk,kl->il"), [a, a, a])) == taken
+    assert bool(small_products.call_of(string_call.einsum.read("ij,jk,kl->il"), [a, a, a])) == taken
 
 
-@pytest.mark.parametrize("text, one, other", [*MULTIPLIED, *SHORT_DOTS])
+@pytest.mark.parametrize("text, one, other", [*MULTIPLIED, SHORT_DOTS[0]])
 def test_some_are_taken_of_complex_numbers_alone(text, one, other):
     """NumPy takes 0.3 to 0.95 of the time of kernels. Of real numbers without gaps kernels are faster."""
-    s = call.einsum.read(text)
+    s = string_call.einsum.read(text)
     assert small_products.call_of(s, [np.ones(one, "D"), np.ones(other, "D")])
     assert small_products.call_of(s, [np.ones(one), np.ones(other)]) is None
+
+
+WALKS = [  # text, layouts, types of which NumPy's einsum takes the operands
+    ("ij,ij,ij->ij", "CCC", "fdFD"),
+    ("ij,ij,ij->ij", "CFC", "fdFD"),
+    ("ij,ij->i", "CF", "fdFD"),
+    ("ij,ij->i", "GC", "fdFD"),
+    ("ij,ij->i", "CC", "FD"),
+    ("ij,ji->", "CC", "fdFD"),
+    ("ij,ij->", "FF", "fdFD"),
+]
+
+
+@pytest.mark.parametrize("text, lies, types", WALKS)
+def test_each_number_is_used_once(text, lies, types):
+    """Of arrays that lie otherwise than each other, NumPy's einsum copies nothing. Values are exact."""
+    rng = np.random.default_rng(4)
+    for dtype in "fdFD":
+        arrays = [LAYOUTS[lie](whole(rng, (12, 12), dtype)) for lie in lies]
+        made = small_products.call_of(string_call.einsum.read(text), arrays)
+        assert bool(made) == (dtype in types)
+        for _ in range(3):
+            assert np.array_equal(einsum(text, *arrays), np.einsum(text, *arrays))
+            arrays = [LAYOUTS[lie](whole(rng, (12, 12), dtype)) for lie in lies]
+
+
+def test_columns_one_behind_the_other_are_a_vector(monkeypatch):
+    """The sum over all of two arrays in Fortran's order is one dot product of their memory: neither is copied."""
+    a, b = (np.asfortranarray(x) for x in np.random.default_rng(5).random((2, 70, 80)))
+    given = []
+    monkeypatch.setattr(small_products, "DOT", lambda x, y: given.append((x, y)) or x @ y)
+    small_products._made.cache_clear()
+    made = small_products.call_of(string_call.einsum.read("ij,ij->"), [a, b])
+    assert made.values((a, b)) == pytest.approx(np.sum(a * b), rel=70 * 80 * np.finfo(float).eps)
+    small_products._made.cache_clear()
+    assert all(np.shares_memory(x, y) for x, y in zip(given[0], (a, b)))
 
 
 @pytest.mark.parametrize(
@@ -184,12 +221,12 @@ def test_some_are_taken_of_complex_numbers_alone(text, one, other):
     ],
 )
 def test_others_are_left_to_kernels(text, one, other):
-    s = call.einsum.read(text)
+    s = string_call.einsum.read(text)
     assert small_products.call_of(s, [np.ones(one), np.ones(other)]) is None
 
 
 def test_other_types_are_left_to_kernels():
-    s, a = call.einsum.read("ij,jk->ik"), np.ones((3, 3))
+    s, a = string_call.einsum.read("ij,jk->ik"), np.ones((3, 3))
     for b in (a.astype("f"), a.astype(int), a.astype(">f8"), a.view(np.matrix), a.astype("e")):
         assert small_products.call_of(s, [a, b]) is None
 

@@ -305,3 +305,16 @@ def test_what_it_does_not_serve(text, wanted):
     sizes = dict(i=4, j=5, k=6)
     usual = Contraction(text, {i: sizes[i] for i in set(text) - set(",->")}, backend="cpu")
     assert wanted in Sweeps().serves(usual.program)
+
+
+def test_gaps_make_short_runs():
+    """A whole array is one run; of a part of its columns each row is a run."""
+    backend = get_backend("cpu", threads=1)
+    plan = Contraction("e[i j] = a[i j] b", dict(i=4000, j=3), backend=backend, batch="", how="sweep")
+
+    def more(a):
+        return plan.how.seconds_of_gaps(plan.program, {"a": a}, 1)
+
+    assert more(np.ones((4000, 3))) == 0
+    assert more(np.ones((4000, 4))[:, :3]) > 4000 * 5e-9
+    assert 0 <= more(np.ones((4000, 6))[:, ::2]) < 12000 * 1e-9  # numbers at equal steps are one run

@@ -174,6 +174,15 @@ def test_outer_products_write_line_by_line(k):
     assert level.row.step[0] == level.column.extent
 
 
+def test_rows_lie_near_each_other():
+    """Rows that lie thousands of numbers apart are a page each: triples with rows e, d took three times as long."""
+    sizes = dict(a=24, b=12, c=12, d=24, e=12, g=24)
+    text = "C[f e d c b a] = A[b g e d] B[f c g a]"
+    plan = Contraction(text, sizes, backend=get_backend("cpu"), how="rows")
+    level = levels_of(nest(plan.program, plan.program.statements[0]), "ALONG", 8)
+    assert level.row.step[0] == sizes["a"]
+
+
 def test_locals_of_all_entries_that_no_block_has_room_for():
     """A team keeps what all entries share in shared memory; it does not serve a text that has too much of it."""
     backend, text = get_backend("cuda", arch="sm_90"), "t[j k] = y[j r] z[k r]; o[i j k] = x[i r] t[j k]"

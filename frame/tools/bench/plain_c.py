@@ -23,9 +23,9 @@ import cffi
 import numpy as np
 
 from kernels.contractions import fold
+from kernels.contractions.expression import Reference, Statement, Term
 from kernels.contractions.organisations.axes import NONE, Axes, Decomposition
 from kernels.contractions.plan import Program
-from kernels.contractions.text import Reference, Statement, Term
 from kernels.engine.backend import cache
 from kernels.engine.backend.cpu import processor
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from ...engine.backend.base import Source
 from .. import host_rates, scratch
+from ..expression import Expression, Reference, Statement, Term
 from ..plan import Program, Rooms, Unable, describe, names, references, with_factors
-from ..text import Expression, Reference, Statement, Term
 from . import library_costs
 from .base import Organisation
 

@@ -355,12 +355,14 @@ class HostDirect(OnHost):
 def _on_lines(f: Fold, size: int) -> bool:
     """Whether all lines of the output begin on cache lines if the first one does.
 
-    Columns that follow each other may share a line: then they are an even number of pieces that can be stored.
+    Columns that follow each other may share a line: then they are an even number of pieces that can be stored, and no
+    panel of rows ends within a run. Else the parts of a line are written at different times.
     """
     run = next((axis.extent for axis in f.m if axis.step[OUT] == 1), 1)
 
     def follows(axis: Axis) -> bool:
-        return axis in f.n and axis.step[OUT] == run and run * size % PIECE == 0 and axis.extent % 2 == 0
+        shares = axis in f.n and axis.step[OUT] == run and PANEL % run == 0
+        return shares and run * size % PIECE == 0 and axis.extent % 2 == 0
 
     def on_lines(axis: Axis) -> bool:
         return axis.step[OUT] == 1 or axis.step[OUT] * size % PACK == 0 or follows(axis)

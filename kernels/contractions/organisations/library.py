@@ -16,8 +16,8 @@ import numpy as np
 
 from ...engine.backend.base import Source
 from .. import fold, permute, products, scratch
+from ..expression import Reference, Statement, Term
 from ..plan import Program, Unable
-from ..text import Reference, Statement, Term
 from . import library_costs
 from .base import Organisation
 

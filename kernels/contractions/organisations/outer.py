@@ -17,9 +17,9 @@ from ...engine.backend.base import Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable, refuse
+from ..expression import Term
 from ..plan import Program, includes, program_source
 from ..prices import price_of
-from ..text import Term
 from .base import Organisation
 
 STRATEGIES = {

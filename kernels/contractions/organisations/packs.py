@@ -28,6 +28,7 @@ FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last 
 PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal distances
 PIECES_APART = 512  # bytes: of such lines
 FROM_LARGE = 1.6  # see `_waits_for_cache`; eight products of 1600 x 1600 x 1600 took 1.4 to 2.4 times as long
+FROM_SECOND = 1.6e-11  # seconds of a byte of scratch that is written to the second cache and read from there
 SPILLED = 3  # times that scratch beyond the second cache moves: written, which reads it before, and read
 ALONE = 3.0  # of a number that is copied alone, where cores do whole vectors at once: they wait for it longer
 TURNED = 1.7  # vector operations of a pack on its way in or out, for each time that its lanes double
@@ -174,18 +175,17 @@ class Lanes(Packs):
             if a.after == 1 and _scattered(n, a.size, np.dtype(p.dtype).itemsize):
                 apart += a.before * _far_line(p)
             else:
-                work += a.before * self._turns(a, n, width)
+                work += a.before * self._turns(a, width)
         return _with_memory((packs * work + once) / n, p, width, packs * apart / n)
 
     @staticmethod
-    def _turns(a: Array, n: int, width: int) -> float:
+    def _turns(a: Array, width: int) -> float:
         """Vector operations of a pack of entries that are copied, for each part of an array that lies a batch apart."""
         squares, rest = divmod(a.after, width)
         if a.after > 1:
             alone = ALONE if cpu.has_whole_vectors(cpu.target()) else 1.0
             return squares * TURNED * math.log2(width) * width + rest * width * alone
-        packs, rest = divmod(n, width)
-        return (packs + (width if rest else 0)) / (packs + (rest > 0))  # the rest comes number by number
+        return 1.0  # a pack lies side by side
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
@@ -205,11 +205,11 @@ def _waits_for_cache(p: Program) -> float:
 
 
 def _spilled(p: Program, width: int) -> float:
-    """Seconds of a pack of entries whose scratch is larger than the second cache."""
+    """Seconds of a pack of entries for what its scratch moves beyond the first cache, and beyond the second."""
     size = np.dtype(p.dtype).itemsize
     scratch = width * size * sum(a.size for a in p.arguments if a.place is not None)
     if scratch <= library_costs.CACHE:
-        return 0.0
+        return max(scratch - ways_of.NEAR, 0) * FROM_SECOND
     return SPILLED * scratch / library_costs.pace("packs", p.dtype, scratch)
 
 

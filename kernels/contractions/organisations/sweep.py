@@ -14,8 +14,8 @@ from ...engine.backend import cpu
 from ...engine.backend.base import Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
+from ..expression import Reference
 from ..plan import Loop, Program, Unable, merged, only_term, steps_between, turns
-from ..text import Reference
 from . import library_costs
 from .base import Organisation
 from .on_host import LINE, Launch, OnHost
@@ -85,14 +85,12 @@ def the_sum(p: Program) -> Sum:
 
 
 def swept(p: Program, n: int, strides=None) -> Sweep:
-    """The loops for n entries. strides: of each array, in bytes; None: of contiguous arrays. Raises Unable."""
+    """The loops for n entries. strides: of arrays, in bytes; the others are contiguous. Raises Unable."""
     stated = the_sum(p)
     references = (stated.out, *stated.factors)
     sizes = {**p.sizes, p.batch: n} if p.batch else p.sizes
-    if strides is None:
-        steps = [steps_between(p, r, n) for r in references]
-    else:
-        steps = [_steps(r, strides[r.name], np.dtype(p.dtype).itemsize) for r in references]
+    known, size = strides or {}, np.dtype(p.dtype).itemsize
+    steps = [_steps(r, known[r.name], size) if r.name in known else steps_between(p, r, n) for r in references]
 
     loops, last = _in_order(sizes, steps, references, p.batch)
     loops, pair = (loops, ()) if last == p.batch else _paired(loops)
@@ -202,19 +200,19 @@ class Sweeps(OnHost):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds for a usual batch, in the units of the other organisations: memory, and what a run takes."""
         n = library_costs.usual_batch(p)
-        s, size = swept(p, n), np.dtype(p.dtype).itemsize
-        stated = the_sum(p)
+        return _seconds(swept(p, n), the_sum(p), p.dtype) / n / library_costs.unit("packs", p)
 
-        written = size * math.prod(loop.extent for loop in s.every if loop.step[OUT])
-        held, past = _held(s, size), _past(s, stated, size)
-        moved = held - written if past else held + written
-        runs = _seconds_of_runs(s, size)
-        apart = turns(s.every) * NUMBER if s.apart else 0.0
-        memory = moved / library_costs.pace("packs", p.dtype, held)
-        if past:
-            memory += written / library_costs.rates("packs", p.dtype).memory
-        seconds = CALL + memory + runs + apart
-        return seconds / n / library_costs.unit("packs", p)
+    def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:
+        """Shorter runs, and numbers one by one, which are loaded while memory is waited for."""
+        size, contiguous = np.dtype(p.dtype).itemsize, swept(p, n)
+        as_they_lie = swept(p, n, {name: array.strides for name, array in arrays.items()})
+        runs = _seconds_of_runs(as_they_lie, size) - _seconds_of_runs(contiguous, size)
+
+        alone = 0.0
+        if as_they_lie.apart and not contiguous.apart:
+            waits = _seconds_of_memory(contiguous, the_sum(p), p.dtype)
+            alone = max(turns(as_they_lie.every) * NUMBER - waits, 0.0)
+        return runs + alone
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -321,6 +319,24 @@ def _is_held(s: Sweep, size: int) -> bool:
     run, row = s.loops[-1], s.loops[s.row]
     short = turns((run, *s.pair)) * size <= MOST_HELD * cpu.vector_bytes(cpu.target())
     return s.kind == LIES and short and not s.apart and s.row + 2 == len(s.loops) and not row.step[OUT]
+
+
+def _seconds(s: Sweep, stated: Sum, dtype: str) -> float:
+    """Seconds of a statement."""
+    apart = turns(s.every) * NUMBER if s.apart else 0.0
+    runs = _seconds_of_runs(s, np.dtype(dtype).itemsize)
+    return CALL + _seconds_of_memory(s, stated, dtype) + runs + apart
+
+
+def _seconds_of_memory(s: Sweep, stated: Sum, dtype: str) -> float:
+    """Seconds of all arrays alone."""
+    size = np.dtype(dtype).itemsize
+    written = size * math.prod(loop.extent for loop in s.every if loop.step[OUT])
+    held, past = _held(s, size), _past(s, stated, size)
+
+    moved = held - written if past else held + written
+    memory = moved / library_costs.pace("packs", dtype, held)
+    return memory + (written / library_costs.rates("packs", dtype).memory if past else 0.0)
 
 
 def _seconds_of_runs(s: Sweep, size: int) -> float:

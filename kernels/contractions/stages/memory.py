@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from ..expression import Reference, Statement
 from ..plan import Rooms, Unable, references
-from ..text import Reference, Statement
 from .plan import LIMIT, Held, Plan, Step, span, summed
 
 BANKS = 128  # bytes of shared memory that are read at once, where lanes find them in different banks

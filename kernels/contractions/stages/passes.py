@@ -13,9 +13,9 @@ import itertools
 import numpy as np
 
 from .. import orders
+from ..expression import Reference, Statement, Term
 from ..plan import Array, Program, Unable, describe, names, reads, references, with_factors
 from ..render_lines import CONSTANT, LINE
-from ..text import Reference, Statement, Term
 from . import plan as limits
 from .plan import LIMIT, Orbit, Plan, Step, summed
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.backend.facts import REFERENCE
+from ..expression import Reference, Statement, Term
 from ..plan import FAR, Array, Program, names, reads, references as references_of, steps
-from ..text import Reference, Statement, Term
 
 LIMIT = REFERENCE.shared_of_block - 1024  # bytes of shared memory a block
 LARGEST = 8192  # numbers of an output that a team has; of more, a further index is spread over teams where it can be
