@@ -253,6 +253,8 @@ LOOP = "whose function takes an index"
         ("double s; reduce(team.each(3), [&](int i) { return m.x(i); }, s)", LOOP),
         ("double s; reduce(3, [&](int i, double &t) { t += m.x(i); }, s)", LOOP),
         ("m.b(0) = 1.0", "scratch is had by a team or a member"),
+        ("team.member().scratch(m.b)(0) = 1.0", "scratch of a team is had by the team"),
+        ("scan(team.each(3), [&](long i, auto &s) { s += 1; })", "`bool last` in a scan"),
         ("atomic_add(m.x(0), 1.0)", "an atomic changes an element of an array in `writes`"),
     ],
 )
@@ -261,6 +263,32 @@ def test_slips_in_teams(tmp_path, statement, words):
     league = League("1", team=8, scratch={"team 0": "b(4)"})
     told = message_of(tmp_path, league, {"Team": "const Team &team"}, statement, arrays="x(n) k(n):int32", writes="k")
     assert "kernel 'slips' (slips.h, line 3)" in told and words in told
+
+
+@pytest.mark.parametrize("statement", ["m.k(i) = m.x(i)", "m.x(i) = 1.0", "atomic_add(m.x(i), 1.0)"])
+def test_slips_of_scattered_arrays(tmp_path, statement):
+    told = message_of(tmp_path, Range("n"), {"I": "const I i"}, statement, arrays="x(n):scatter k(n):int32", writes="k")
+    assert "kernel 'slips' (slips.h, line 3)" in told and "marked :scatter is only added to" in told
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        (
+            "void other(const M &m, const I i)",
+            "kernel 'slips': slips.h has no body of this name; functions there: other",
+        ),
+        ("void slips(const M &m)", "kernel 'slips' (slips.h, line 3): its body does not take what"),
+    ],
+)
+def test_a_body_that_is_not_as_declared(tmp_path, body, words):
+    header = tmp_path / "slips.h"
+    header.write_text(f"#pragma once\n// void slips(\ntemplate <class M, class I> POINT_FN {body} {{}}\n")
+    with kernels.registry.temporary():
+        slips = kernel("slips", Range("n"), header=header, arrays="x(n)")
+        with pytest.raises(CompileError) as told:
+            slips.run({"x": np.zeros(3)}, "cpu", quick=True)
+    assert words in str(told.value)
 
 
 BODIES = {name: Range("n") for name in ("counted", "plain", "calling", "single", "both")} | {"nested": League("1")}
