@@ -198,6 +198,7 @@ POINT_FN bool lane_of(const vmask &x, int l) {
 
 // ---- whole numbers in packs: indices, and what is read at them
 template <class X> struct WholePack {
+    typedef X Number; // of a lane
     static constexpr bool value = false;
     static constexpr bool IS_INDEX = false;
     static constexpr bool IS_FULL = true;
@@ -205,10 +206,12 @@ template <class X> struct WholePack {
 };
 
 template <class T> struct WholePack<ChosenWhole<T>> : WholePack<T> {
+    typedef T Number;
     static constexpr bool value = true;
 };
 
 template <bool FULL> struct WholePack<Lanes<FULL>> {
+    typedef long Number;
     static constexpr bool value = true;
     static constexpr bool IS_INDEX = true;
     static constexpr bool IS_FULL = FULL;
@@ -216,6 +219,7 @@ template <bool FULL> struct WholePack<Lanes<FULL>> {
 };
 
 template <class T, bool FULL> struct WholePack<Whole<T, FULL>> {
+    typedef T Number;
     static constexpr bool value = true;
     static constexpr bool IS_INDEX = false;
     static constexpr bool IS_FULL = FULL;
@@ -223,6 +227,7 @@ template <class T, bool FULL> struct WholePack<Whole<T, FULL>> {
 };
 
 template <class T, class I> struct WholePack<Elements<T, I>> {
+    typedef T Number;
     static constexpr bool value = std::is_integral<T>::value;
     static constexpr bool IS_INDEX = false;
     static constexpr bool IS_FULL = I::IS_FULL;
@@ -237,8 +242,14 @@ template <class A, class B> struct WholePair {
     static constexpr bool OF_INDICES = !(a && !WholePack<A>::IS_INDEX) && !(b && !WholePack<B>::IS_INDEX);
     static constexpr bool IS_FULL = WholePack<A>::IS_FULL && WholePack<B>::IS_FULL;
     static constexpr bool IS_COUNTED = WholePack<A>::IS_COUNTED || WholePack<B>::IS_COUNTED;
-    typedef typename std::conditional<IS_COUNTED, Whole<long, IS_FULL>, ChosenWhole<long>>::type Both;
 };
+
+// What C++ makes of two of their numbers: a product of two int is an int, as on a device.
+template <class A, class B>
+using BothNumber = decltype(typename WholePack<A>::Number() + typename WholePack<B>::Number());
+template <class A, class B, class Pair = WholePair<A, B>>
+using BothWhole = typename std::conditional<Pair::IS_COUNTED, Whole<BothNumber<A, B>, Pair::IS_FULL>,
+                                            ChosenWhole<BothNumber<A, B>>>::type;
 
 template <class X> POINT_FN const X &whole_of(const X &x) { return x; }
 template <class T, class I> POINT_FN auto whole_of(const Elements<T, I> &x) { return x.all(); }
@@ -252,10 +263,11 @@ template <class T> POINT_FN void count_lanes(ChosenWhole<T> &, int) {}
 // f(a, b) of each lane; beyond the last one f is asked only if it has a value of any two numbers
 template <bool ANY, class A, class B, class F> POINT_FN auto each_of(const A &a, const B &b, const F &f) {
     const int count = lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b);
-    typename WholePair<A, B>::Both c;
+    BothWhole<A, B> c;
     count_lanes(c, count);
     for (int l = 0; l < VECTOR_LANES; ++l)
-        c.lane[l] = WholePair<A, B>::IS_FULL || ANY || l < count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0;
+        c.lane[l] = BothNumber<A, B>(
+            WholePair<A, B>::IS_FULL || ANY || l < count ? f(long(lane_of(a, l)), long(lane_of(b, l))) : 0);
     return c;
 }
 
@@ -308,7 +320,7 @@ COMPARES(>=)
 
 // An index as a view counts with it
 template <bool FULL> POINT_FN Lanes<FULL> index_of(const Lanes<FULL> &i) { return i; }
-template <class T, bool FULL> POINT_FN Whole<long, FULL> index_of(const Whole<T, FULL> &i) { return i + 0; }
+template <class T, bool FULL> POINT_FN Whole<long, FULL> index_of(const Whole<T, FULL> &i) { return i + 0L; }
 template <class T, class I> POINT_FN auto index_of(const Elements<T, I> &i) { return index_of(i.all()); }
 template <class X = vec> POINT_FN Lanes<true> index_of(const vec &) {
     IS_NO_INDEX;

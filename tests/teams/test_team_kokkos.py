@@ -26,6 +26,7 @@ KEPT = written(
 REAL = written("functions_of_packs", Range("n"), arrays="x(n) f(8,n)", writes="f")
 WITHOUT_NAN = written("without_nan", Range("n"), arrays="x(n) y(n) f(4,n)", writes="f")
 WHOLE = written("whole_functions", Range("n"), arrays="k(n):int32 big(n):whole f(9,n):whole", writes="f")
+NARROW = written("narrow_products", Range("n"), arrays="k(n):int32 f(7,n):whole", writes="f")
 FLAGS = written(
     "by_flags", Range("n"), arrays="x(n) y(n) a(n):logical b(n):logical", writes="y b", results="count:whole"
 )
@@ -118,6 +119,20 @@ def test_functions_of_whole_numbers(be, n):
     least = [np.maximum(wide, 3), np.minimum(wide, i), np.maximum(i, 5), np.minimum(big, wide)]
     others = [abs(wide - 2), -wide, ~wide, np.where(wide > i, big, 7), wide * i]
     np.testing.assert_array_equal(be.to_host(arrays["f"]), [*least, *others])
+
+
+@pytest.mark.parametrize("n", [1, 13, 101])
+def test_products_of_numbers_of_32_bits(be, n):
+    """As C++ has them: of two int an int, whose upper bits are lost, as on a device; with an index 64 bits."""
+    k = np.random.default_rng(n).integers(-(2**31) + 2, 2**31 - 1, n).astype(np.int32)
+    arrays = be.placed(k=k, f=np.zeros((7, n), np.int64))
+    NARROW.run(arrays, be, quick=True)
+    wide, seven = k.astype(np.int64), np.int32(7)
+    with np.errstate(over="ignore"):
+        narrow = [k * k, k * np.int32(3) + k, np.where(k > 0, k, seven) * k, np.maximum(k, np.int32(5)) * k]
+        narrow.append(np.fmod(k - np.int32(1), seven) * k)
+    wanted = [*narrow[:2], wide * wide, wide * np.arange(n), *narrow[2:]]
+    np.testing.assert_array_equal(be.to_host(arrays["f"]), wanted)
 
 
 @pytest.mark.parametrize("n", SIZES[1:6])
