@@ -105,7 +105,7 @@ class Twin:
     by_hand: str  # of twins.cpp, without `twin_`
     order: str  # arrays as it takes them
     on_cpu: dict[str, int]
-    on_device: dict[str, int] | None = None  # None: not written for a device
+    on_device: dict[str, int] = dataclasses.field(default_factory=dict)  # empty: not written for a device
     members: str | None = None  # of a team; None: as declared
 
     def sizes(self, device: bool, scale: float) -> dict[str, int]:
