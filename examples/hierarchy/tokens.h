@@ -51,7 +51,7 @@ template <class M, class Team> POINT_FN void scatter_teams(const M &m, const Tea
     const auto own = team.scratch(m.own);
     team.for_vector(m.bins, [&](auto b) { each_lane(b, [&](long k) { own(k) = 0; }); });
     team.barrier();
-    team.for_vector(n, [&](auto i) { each_lane(i, [&](long k) { atomic_add(own(m.bin(first + k)), 1); }); });
+    team.for_vector(n, [&](auto i) { atomic_add(own(m.bin(first + i)), 1); });
     team.barrier();
     team.for_vector(m.bins, [&](auto b) { each_lane(b, [&](long k) { atomic_add(m.histogram(k), own(k)); }); });
 }

@@ -1,4 +1,4 @@
-// Three exercises as plain C++ with OpenMP: what the team kernels are timed beside by
+// Some exercises as plain C++ with OpenMP: what the team kernels are timed beside by
 // `python -m frame bench hierarchy`, compiled with the same options. Orders of accesses without a team kernel, too.
 
 // <y|Ax>: threads over rows, vectors over columns
@@ -48,6 +48,32 @@ extern "C" void twin_scratch_field(int threads, long E, long Q, long V, const do
             all += sum;
         }
     *total = all;
+}
+
+// A histogram: a copy a thread
+extern "C" void twin_scatter(int threads, long n, long bins, const long *bin, long *histogram) {
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : histogram[ : bins])
+    for (long i = 0; i < n; ++i) ++histogram[bin[i]];
+}
+
+// contractFieldFieldScalar: threads over elements and pairs of left rows, which share what they read of the right field
+extern "C" void twin_slicing(int threads, long C, long L, long R, long P, const double *left, const double *right,
+                             double *out) {
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
+    for (long c = 0; c < C; ++c)
+        for (long l = 0; l < L; l += 2) {
+            const long next = l + 1 < L ? l + 1 : l;
+            for (long r = 0; r < R; ++r) {
+                double first = 0, second = 0;
+#pragma omp simd reduction(+ : first, second)
+                for (long p = 0; p < P; ++p) {
+                    first += left[(c * L + l) * P + p] * right[(c * R + r) * P + p];
+                    second += left[(c * L + next) * P + p] * right[(c * R + r) * P + p];
+                }
+                out[(c * L + l) * R + r] = first;
+                out[(c * L + next) * R + r] = second;
+            }
+        }
 }
 
 // contractDataFieldScalar in the order of accesses that lanes over elements have, of arrays row by row

@@ -46,9 +46,12 @@ template <class T, int RANK, Layout LAYOUT> struct ViewOfRows : View<T, RANK, LA
     POINT_FN ViewOfRows(T *data, const long (&n)[RANK]) : View<T, RANK, LAYOUT>(data, n) {
         constexpr long SIZE = sizeof(T);
         const long row = n[LAYOUT == RIGHT ? RANK - 1 : 0];
-        long all = SIZE;
-        for (const long extent : n) all *= extent;
-        if (row * SIZE <= SHORT && all > LARGE) later = LATER / SIZE;
+        if (row * SIZE <= SHORT && bytes() > LARGE) later = LATER / SIZE;
+    }
+    POINT_FN long bytes() const {
+        long all = sizeof(T);
+        for (const long extent : this->extent) all *= extent;
+        return all;
     }
     template <class... I> POINT_FN decltype(auto) operator()(const I &...i) const {
         if (later) ask_later(this->data + later, this->template offset<0>(index_of(i)...));
@@ -59,5 +62,13 @@ private:
     template <class I> POINT_FN static void ask_later(const T *, const I &) {}
     template <bool FULL> POINT_FN static void ask_later(const T *data, const Lanes<FULL> &at) {
         if (at.step == 1) __builtin_prefetch(data + at.first, 0, 2);
+    }
+};
+
+// The same of a league that changes elements by atomics: these hold a core up, however long the rows are.
+template <class T, int RANK, Layout LAYOUT> struct ViewBesideAtomics : ViewOfRows<T, RANK, LAYOUT> {
+    typedef ViewOfRows<T, RANK, LAYOUT> Rows;
+    POINT_FN ViewBesideAtomics(T *data, const long (&n)[RANK]) : Rows(data, n) {
+        if (this->bytes() > Rows::LARGE) this->later = Rows::LATER / sizeof(T);
     }
 };

@@ -94,7 +94,7 @@ template <class A, WITH_WHOLE(A, A)> POINT_FN auto abs(const A &a) { return max(
 template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {
     const auto a = whole_of(yes);
     const auto b = whole_of(no);
-    typename WholePair<A, B>::Both c;
+    BothWhole<A, B> c;
     count_lanes(c, lanes_of(a) < lanes_of(b) ? lanes_of(a) : lanes_of(b));
     for (int l = 0; l < VECTOR_LANES; ++l)
         c.lane[l] = lane_of(condition, l) ? long(lane_of(a, l)) : long(lane_of(b, l));
@@ -104,8 +104,8 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask conditi
 // Two whole numbers, the same for all lanes
 template <class A, class B,
           typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value, int>::type = 0>
-POINT_FN ChosenWhole<long> select(vmask condition, A yes, B no) {
-    ChosenWhole<long> c;
+POINT_FN auto select(vmask condition, A yes, B no) {
+    ChosenWhole<decltype(yes + no)> c;
     for (int l = 0; l < VECTOR_LANES; ++l) c.lane[l] = lane_of(condition, l) ? long(yes) : long(no);
     return c;
 }

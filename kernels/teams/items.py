@@ -40,6 +40,9 @@ class Items(abc.ABC):
     call = ""  # C++: the body, as the loop calls it
     arguments: typing.ClassVar[tuple[str, ...]] = ()  # C++: further arguments of the loop
     view_ahead = "ViewAhead"  # C++: of arrays that are asked_ahead
+    view_beside_atomics = (
+        ""  # C++: of all arrays that are read, where a CPU changes elements by atomics; "": as without
+    )
 
     def __str__(self):
         return f"{self.kind} {' '.join(self.extents)}"
@@ -144,6 +147,7 @@ class LeagueItems(Items):
         return 1
 
     view_ahead = "ViewOfRows"
+    view_beside_atomics = "ViewBesideAtomics"
 
     def ahead_of(self, kernel_scatters):
         return [f"rows_of_teams(m.{name})" for name in self.rows]

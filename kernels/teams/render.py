@@ -82,9 +82,10 @@ def members_of(k: Declaration) -> str:
 
 class Operands:
     """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. by_thread:
-    the scattered arrays of which threads may have copies. ahead: the arrays of which accesses ask for lines ahead."""
+    the scattered arrays of which threads may have copies. ahead: {name: view} of the arrays of which accesses ask for
+    lines ahead."""
 
-    def __init__(self, kernel: Declaration, by_thread: list[str], ahead: tuple[str, ...]):
+    def __init__(self, kernel: Declaration, by_thread: list[str], ahead: dict[str, str]):
         self.kernel, self.by_thread, self.ahead = kernel, by_thread, ahead
         self.fields: list[str] = []
         self.filled: list[str] = []
@@ -111,7 +112,7 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        template = self.kernel.items.view_ahead if a.name in self.ahead else "View"
+        template = self.ahead.get(a.name, "View")
         view = f"{template}<{kind}, {len(a.extents)}, {a.layout}>"
         of_record = f"{view}(({kind} *)a.at_{a.name}, a.extent_{a.name})"
         if self.kernel.is_checked:
@@ -194,7 +195,6 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     )
     by_thread = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
     lines_ahead = [] if entry.in_blocks or k.is_checked else k.items.ahead_of(bool(by_thread))
-    ahead = () if entry.in_blocks or k.is_checked else k.items.asked_ahead()
     call = BY_THREAD.format(call=_call(k, "m = m.of_thread()")) if by_thread else _call(k, "m")
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
@@ -208,7 +208,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k, by_thread, ahead).text(),
+        operands=Operands(k, by_thread, _asked_ahead(k, entry)).text(),
         probe=probe,
         threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),
@@ -222,6 +222,17 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         call=call,
         behind="".join([f", {array}" for array in lines_ahead]),
     )
+
+
+def _asked_ahead(k: Declaration, entry: Entry) -> dict[str, str]:
+    """{name: view} of the arrays of which a CPU's accesses ask for lines ahead."""
+    if entry.in_blocks or k.is_checked:
+        return {}
+
+    view = k.items.view_beside_atomics
+    if view and texts.has_atomics(k.header, k.other_bodies()):
+        return {a.name: view for a in k.arrays if not a.written}
+    return dict.fromkeys(k.items.asked_ahead(), k.items.view_ahead)
 
 
 def _call(k: Declaration, captured: str) -> str:

@@ -96,10 +96,6 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
     }
 };
 
-#ifdef CHECK_SCRATCH
-#include "teams/view_check.h"
-#endif
-
 // An array to which threads only add: m.h(k) += x.
 template <class V> struct Scatter {
     V view;
@@ -215,10 +211,16 @@ template <class V, class... A> POINT_FN auto subview(const Streamed<V> &v, A... 
 #ifndef ON_DEVICE
 #include "teams/ahead_packs.h"
 #endif
+#ifdef CHECK_SCRATCH
+#include "teams/view_check.h"
+#endif
 
 // Room that the declaration names: bytes from the start of its level, of each team or each member.
 template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
     static constexpr bool MEMBERS = OF_MEMBER;
+    POINT_FN static void is_of_member() {
+        static_assert(OF_MEMBER, "scratch of a team is had by the team: team.scratch(m.b)");
+    }
     long offset, piece, extent[RANK];
 #ifdef CHECK_SCRATCH
     Told told;

@@ -131,6 +131,21 @@ template <class V> struct CheckedView {
     POINT_FN auto operator()(const I &i, const J &j, const K &k, PLACE) const {
         return inside(file, line, i, j, k);
     }
+    // A part of it, as of an array
+    template <class I> POINT_FN friend auto subview(const CheckedView &all, const I &i, PLACE) {
+        return all.part_of(file, line, i);
+    }
+    template <class I, class J> POINT_FN friend auto subview(const CheckedView &all, const I &i, const J &j, PLACE) {
+        return all.part_of(file, line, i, j);
+    }
+    template <class I, class J, class K>
+    POINT_FN friend auto subview(const CheckedView &all, const I &i, const J &j, const K &k, PLACE) {
+        return all.part_of(file, line, i, j, k);
+    }
+    template <class... I> POINT_FN auto part_of(const char *file, int line, const I &...i) const {
+        const auto part = view.part_of(file, line, i...);
+        return CheckedView<typename std::remove_const<decltype(part)>::type>{part, members, own};
+    }
     template <class... I> POINT_FN auto inside(const char *file, int line, const I &...i) const {
         if (!view.contains(file, line, i...)) members->leave();
         return element_of(view.checked(file, line, i...), file, line);

@@ -127,7 +127,7 @@ template <int VECTOR, int CHOSEN> struct Member { // CHOSEN: kernel whose number
     POINT_FN static constexpr int lanes() { return VECTOR; }
     POINT_FN Vector vector(long n) const { return {n}; }
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
-    template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, number); }
+    template <class S> POINT_FN auto scratch(const S &s) const { return s.is_of_member(), s.at(level, number); }
 };
 
 // The only member of a team, or of a part of it: nobody to wait for.

@@ -123,7 +123,7 @@ template <int VECTOR> struct Member {
         over(vector(n), f);
         meet();
     }
-    template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
+    template <class S> POINT_FN auto scratch(const S &s) const { return s.is_of_member(), s.at(level, rank()); }
     // Its lanes wait for each other, as Kokkos' do: they may read scratch that the others have written
     POINT_FN static void meet() {
         if constexpr (VECTOR > 1) __syncwarp(LanesOf<VECTOR>::mask());

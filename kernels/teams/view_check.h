@@ -7,6 +7,7 @@
 struct Told {
     Report *report;
     const char *name;
+    const char *what = ""; // "a part of "
 };
 
 POINT_FN bool below(long i, long extent) { return 0 <= i && i < extent; }
@@ -47,8 +48,8 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
 #pragma omp critical(frame_problem)
         if (!told.report->problem[0])
             snprintf(told.report->problem, sizeof told.report->problem,
-                     "%s:%d: index %ld of '%s' is beyond its extent, %ld in dimension %d", Members::name_of(file), line,
-                     i, told.name, this->extent[d], d + 1);
+                     "%s:%d: index %ld of %s'%s' is beyond its extent, %ld in dimension %d", Members::name_of(file),
+                     line, i, told.what, told.name, this->extent[d], d + 1);
     }
     template <class... I> POINT_FN decltype(auto) checked(const char *file, int line, const I &...i) const {
         static thread_local typename std::remove_const<T>::type nobody[1];
@@ -56,11 +57,30 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
         return contains(file, line, i...) ? element(this->data, at) : element((T *)nobody, at * 0);
     }
 
+    // A part of the array. One that goes beyond it is told, and has no elements.
+    template <class... A> POINT_FN auto part_of(const char *file, int line, const A &...a) const {
+        auto part = subview(static_cast<const V &>(*this), a...);
+        int d = 0;
+        if (!(holds(file, line, d++, a) & ...))
+            for (long &n : part.extent.n) n = 0;
+        return CheckedArray<decltype(part)>(part, {told.report, told.name, "a part of "});
+    }
+    POINT_FN bool holds(const char *, int, int, All) const { return true; }
+    POINT_FN bool holds(const char *file, int line, int d, long i) const { return contains_one(file, line, d, i); }
+    POINT_FN bool holds(const char *file, int line, int d, const Part &p) const {
+        if (p.behind <= p.first) return true;
+        return contains_one(file, line, d, p.first) && contains_one(file, line, d, p.behind - 1);
+    }
+
     // As many indices as the array has dimensions, behind them the place in the body.
 #define INDEXED(rank, types, arguments, ...) \
     template <types, int R = RANK, class = typename std::enable_if<R == rank>::type> \
     POINT_FN decltype(auto) operator()(arguments, PLACE) const { \
         return checked(file, line, __VA_ARGS__); \
+    } \
+    template <types, int R = RANK, class = typename std::enable_if<R == rank>::type> \
+    POINT_FN friend auto subview(const CheckedArray &all, arguments, PLACE) { \
+        return all.part_of(file, line, __VA_ARGS__); \
     }
 #define AND ,
     INDEXED(1, class I, const I &i, i)

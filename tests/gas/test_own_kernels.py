@@ -171,8 +171,8 @@ def test_swapped_arguments_do_not_compile(tmp_path, backend):
     own(tmp_path / "a", "swapped", swapped, head="{:.0}")
 
     assert message("swapped", backend) == (
-        "kernel 'swapped': its body does not take what the declaration says: it reads T and writes mu, in this order, "
-        "after the constants `const M &m`; inputs are const."
+        "kernel 'swapped' (own.h, line 1): its body does not take what the declaration says: it reads T and writes mu, "
+        "in this order, after the constants `const M &m`; inputs are const."
     )
     rows = (
         "template <class M, class A, class B> POINT_FN void rows(const M &, A &X, const B &Y) {\n X.set(0, Y[0]);\n}\n"

@@ -141,3 +141,10 @@ template <class M, class Team> POINT_FN void counted_in_teams(const M &m, const 
     team.barrier();
     single_per_team(team, [&] { atomic_add(m.whole(2), own(0)); });
 }
+
+// products and sums of numbers of 32 bits and of an index
+template <class M, class I> POINT_FN void narrow_products(const M &m, const I i) {
+    const auto k = m.k(i);
+    m.f(0, i) = k * k, m.f(1, i) = k * 3 + k, m.f(2, i) = 1L * k * k, m.f(3, i) = k * i;
+    m.f(4, i) = select(k > 0, k, 7) * k, m.f(5, i) = max(k, 5) * k, m.f(6, i) = (k - 1) % 7 * k;
+}

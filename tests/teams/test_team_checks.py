@@ -22,6 +22,16 @@ LEFT_OF_ALL = {
 }
 SMALL_SCRATCH = kernel("small_scratch", League("2", team=4, scratch={"team 0": "s(n-1)"}), header=JOINS, arrays="v(n)")
 SMALL_OWN = kernel("small_own", League("2", team=4, scratch={"member 1": "own(5)"}), header=JOINS, arrays="v(n)")
+PARTS = {
+    body: kernel(
+        body,
+        League("1", team=4, scratch={"team 0": "b(2,n)"}),
+        header=JOINS.with_name("parts.h"),
+        arrays="v(E,n) out(n)",
+        writes="out",
+    )
+    for body in ("part_too_long", "part_of_no_row", "beyond_a_part", "halves_with", "halves_without")
+}
 
 
 @pytest.mark.parametrize("n", [1, 3, 64, 1001])
@@ -52,6 +62,27 @@ def test_scratch_that_is_too_small(k, words):
     """Of a team, and of a member, which has every fourth index."""
     with pytest.raises(BackendError, match=rf"joins.h:\d+: index {words} in dimension 1"):
         k.run({"v": np.ones(13)}, "cpu", check=True, quick=True)
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("part_too_long", "5: index 14 of 'v' is beyond its extent, 13 in dimension 2"),
+        ("part_of_no_row", "10: index 2 of 'v' is beyond its extent, 2 in dimension 1"),
+        ("beyond_a_part", "16: index 12 of a part of 'v' is beyond its extent, 12 in dimension 1"),
+        ("halves_without", "30: member 1 reads scratch that nobody has written yet"),
+    ],
+)
+def test_parts_of_arrays_and_of_scratch(body, words):
+    """A part that goes beyond its array, an index beyond a part, a barrier that is missing around a part of scratch."""
+    with pytest.raises(BackendError, match=f"parts.h:{words}"):
+        PARTS[body].run({"v": np.ones((2, 13)), "out": np.zeros(13)}, "cpu", check=True, quick=True)
+
+
+def test_parts_that_are_right():
+    arrays = {"v": np.arange(26.0).reshape(2, 13), "out": np.zeros(13)}
+    PARTS["halves_with"].run(arrays, "cpu", check=True, quick=True)
+    np.testing.assert_array_equal(arrays["out"], np.arange(13.0)[::-1])
 
 
 def test_the_place_is_that_of_the_body():

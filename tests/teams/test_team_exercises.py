@@ -86,7 +86,11 @@ def test_an_exercise_that_is_wrong_raises():
 
 
 OF_JOINS = ("atomics", "members", "ranges", "reducers", "scans")
-BODIES = {"teams": ("team_cases",), "joins": tuple([f"test_team_{law}" for law in OF_JOINS])}
+BODIES = {
+    "teams": ("team_cases",),
+    "strangers": ("test_team_strangers",),
+    "joins": tuple([f"test_team_{law}" for law in OF_JOINS]),
+}
 
 
 @pytest.mark.parametrize("name", [*FILES, *BODIES])

@@ -26,6 +26,7 @@ KEPT = written(
 REAL = written("functions_of_packs", Range("n"), arrays="x(n) f(8,n)", writes="f")
 WITHOUT_NAN = written("without_nan", Range("n"), arrays="x(n) y(n) f(4,n)", writes="f")
 WHOLE = written("whole_functions", Range("n"), arrays="k(n):int32 big(n):whole f(9,n):whole", writes="f")
+NARROW = written("narrow_products", Range("n"), arrays="k(n):int32 f(7,n):whole", writes="f")
 FLAGS = written(
     "by_flags", Range("n"), arrays="x(n) y(n) a(n):logical b(n):logical", writes="y b", results="count:whole"
 )
@@ -118,6 +119,20 @@ def test_functions_of_whole_numbers(be, n):
     least = [np.maximum(wide, 3), np.minimum(wide, i), np.maximum(i, 5), np.minimum(big, wide)]
     others = [abs(wide - 2), -wide, ~wide, np.where(wide > i, big, 7), wide * i]
     np.testing.assert_array_equal(be.to_host(arrays["f"]), [*least, *others])
+
+
+@pytest.mark.parametrize("n", [1, 13, 101])
+def test_products_of_numbers_of_32_bits(be, n):
+    """As C++ has them: of two int an int, whose upper bits are lost, as on a device; with an index 64 bits."""
+    k = np.random.default_rng(n).integers(-(2**31) + 2, 2**31 - 1, n).astype(np.int32)
+    arrays = be.placed(k=k, f=np.zeros((7, n), np.int64))
+    NARROW.run(arrays, be, quick=True)
+    wide, seven = k.astype(np.int64), np.int32(7)
+    with np.errstate(over="ignore"):
+        narrow = [k * k, k * np.int32(3) + k, np.where(k > 0, k, seven) * k, np.maximum(k, np.int32(5)) * k]
+        narrow.append(np.fmod(k - np.int32(1), seven) * k)
+    wanted = [*narrow[:2], wide * wide, wide * np.arange(n), *narrow[2:]]
+    np.testing.assert_array_equal(be.to_host(arrays["f"]), wanted)
 
 
 @pytest.mark.parametrize("n", SIZES[1:6])
@@ -253,6 +268,8 @@ LOOP = "whose function takes an index"
         ("double s; reduce(team.each(3), [&](int i) { return m.x(i); }, s)", LOOP),
         ("double s; reduce(3, [&](int i, double &t) { t += m.x(i); }, s)", LOOP),
         ("m.b(0) = 1.0", "scratch is had by a team or a member"),
+        ("team.member().scratch(m.b)(0) = 1.0", "scratch of a team is had by the team"),
+        ("scan(team.each(3), [&](long i, auto &s) { s += 1; })", "`bool last` in a scan"),
         ("atomic_add(m.x(0), 1.0)", "an atomic changes an element of an array in `writes`"),
     ],
 )
@@ -261,6 +278,32 @@ def test_slips_in_teams(tmp_path, statement, words):
     league = League("1", team=8, scratch={"team 0": "b(4)"})
     told = message_of(tmp_path, league, {"Team": "const Team &team"}, statement, arrays="x(n) k(n):int32", writes="k")
     assert "kernel 'slips' (slips.h, line 3)" in told and words in told
+
+
+@pytest.mark.parametrize("statement", ["m.k(i) = m.x(i)", "m.x(i) = 1.0", "atomic_add(m.x(i), 1.0)"])
+def test_slips_of_scattered_arrays(tmp_path, statement):
+    told = message_of(tmp_path, Range("n"), {"I": "const I i"}, statement, arrays="x(n):scatter k(n):int32", writes="k")
+    assert "kernel 'slips' (slips.h, line 3)" in told and "marked :scatter is only added to" in told
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        (
+            "void other(const M &m, const I i)",
+            "kernel 'slips': slips.h has no body of this name; functions there: other",
+        ),
+        ("void slips(const M &m)", "kernel 'slips' (slips.h, line 3): its body does not take what"),
+    ],
+)
+def test_a_body_that_is_not_as_declared(tmp_path, body, words):
+    header = tmp_path / "slips.h"
+    header.write_text(f"#pragma once\n// void slips(\ntemplate <class M, class I> POINT_FN {body} {{}}\n")
+    with kernels.registry.temporary():
+        slips = kernel("slips", Range("n"), header=header, arrays="x(n)")
+        with pytest.raises(CompileError) as told:
+            slips.run({"x": np.zeros(3)}, "cpu", quick=True)
+    assert words in str(told.value)
 
 
 BODIES = {name: Range("n") for name in ("counted", "plain", "calling", "single", "both")} | {"nested": League("1")}

@@ -182,7 +182,7 @@ def test_whole_numbers_stay_whole(be, n):
         ("plain_real_index", "plain_wrong.h, line 3.*an index is a real number"),
         ("plain_real_alone", "plain_wrong.h, line 4.*an index is a real number"),
         ("plain_chosen_index", "plain_wrong.h, line 6.*an index differs by a condition"),
-        ("plain_more", "'plain_more': its body does not take what the declaration says: it takes an index"),
+        ("plain_more", "plain_wrong.h, line 8.: its body does not take what the declaration says: it takes an index"),
         ("plain_kokkos", "plain_kokkos.h, line 3.*docs/howto/kokkos.md has it with its name here"),
     ],
 )

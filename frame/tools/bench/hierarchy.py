@@ -5,7 +5,7 @@ a share is the median of the rounds' ratios. A device's pace is measured once.
 
 Four tables. Exercises at a size whose data do not fit a cache, with the time that memory needs for their bytes. The
 product <y|Ax> over the number of rows, flat, by teams, by teams and lanes, with the matrix row by row and column by
-column. Three exercises in turns with the same written by hand: examples/hierarchy/twins.cu with CUDA, twins.cpp with
+column. Some exercises in turns with the same written by hand: examples/hierarchy/twins.cu with CUDA, twins.cpp with
 OpenMP, compiled by the layer's compiler with the layer's options. On a CPU, kernels whose order of accesses takes
 longer than their bytes, in turns with plain loops in that order.
 
@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels import get_backend
+from kernels import Sizes, get_backend
 from kernels.engine.backend.base import Source
 
 from ...errors import BackendError, FrameError, refuse
@@ -93,11 +93,71 @@ TABLE = (
     Exercise("nested_adjoint", "matrix_vector", dict(N=2**17), dict(N=2**16)),
 )
 SWEEP = Exercise("yax_sweep", "matrix_vector", dict(N=2**18), dict(N=2**16))
-TWINS = {  # arguments: extents of the arrays
-    "yax_team": (dict(N=2**18, M=1024), dict(N=2**16, M=1024)),
-    "yax_vector": (dict(E=100_000, N=32, M=32), dict(E=50_000, N=32, M=32)),
-    "scratch_field": (dict(E=100_000, Q=16, V=64), dict(E=40_000, Q=16, V=64)),
-}
+
+
+@dataclasses.dataclass(frozen=True)
+class Twin:
+    """A kernel that is written by hand, too. on_device, on_cpu: extents of its arrays; the first one is scaled."""
+
+    case: str  # of the table
+    file: str
+    kernel: str  # of the file
+    by_hand: str  # of twins.cpp, without `twin_`
+    order: str  # arrays as it takes them
+    on_cpu: dict[str, int]
+    on_device: dict[str, int] = dataclasses.field(default_factory=dict)  # empty: not written for a device
+    members: str | None = None  # of a team; None: as declared
+
+    def sizes(self, device: bool, scale: float) -> dict[str, int]:
+        """The extents, the first one times `scale`."""
+        sizes = dict(self.on_device if device else self.on_cpu)
+        first = next(iter(sizes))
+        return sizes | {first: max(2, int(sizes[first] * scale))}
+
+
+TWINS = (
+    Twin(
+        "yax_team",
+        "matrix_vector",
+        "YAX_TEAM",
+        "yax_team",
+        "y A x total",
+        dict(N=2**16, M=1024),
+        dict(N=2**18, M=1024),
+    ),
+    Twin(
+        "yax_vector",
+        "matrix_vector",
+        "YAX_VECTOR",
+        "yax_vector",
+        "y A x result total",
+        dict(E=50_000, N=32, M=32),
+        dict(E=100_000, N=32, M=32),
+    ),
+    Twin(
+        "scratch_field",
+        "scratch",
+        "SCRATCH_FIELD",
+        "scratch_field",
+        "A B result total",
+        dict(E=40_000, Q=16, V=64),
+        dict(E=100_000, Q=16, V=64),
+    ),
+    Twin("yax_rows_first flat", "matrix_vector", "YAX_FLAT", "yax_team", "y A x total", dict(N=5_000_000, M=10)),
+    Twin(
+        "yax_rows_first team",
+        "matrix_vector",
+        "YAX_TEAM",
+        "yax_team",
+        "y A x total",
+        dict(N=5_000_000, M=10),
+        members="auto 32",
+    ),
+    Twin("slicing", "scratch", "SLICING", "slicing", "left right out", dict(C=1000, L=125, R=125, P=27)),
+    Twin("scatter_view", "tokens", "SCATTER_VIEW", "scatter", "bin histogram", dict(n=10_000_000, bins=64)),
+    Twin("scatter_teams", "tokens", "SCATTER_TEAMS", "scatter", "bin histogram", dict(n=10_000_000, bins=64)),
+)
+NUMBERS = {"share": 131072}  # of kernels that want it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,63 +278,59 @@ def exercised(exercise: Exercise, table: str, how: Conditions) -> list[dict]:
 # ---- twins ----------------------------------------------------------------------------------------------------------
 
 
-def beside(name: str, how: Conditions) -> dict:
+def beside(twin: Twin, how: Conditions) -> dict:
     """A row of a team kernel beside the same by hand, timed in turns. Raises FrameError for a wrong result."""
     backend = how.backend
-    sizes = dict(TWINS[name][0 if how.on_device else 1])
-    first = next(iter(sizes))
-    sizes[first] = max(2, int(sizes[first] * how.scale))
+    sizes = twin.sizes(how.on_device, how.scale)
 
     # Whole numbers, so that all sums are exact in any order.
-    kernel = getattr(module("scratch" if name == "scratch_field" else "matrix_vector"), name.upper())
-    arrays = {a.name: _filled(backend, [sizes[x] for x in a.extents]) for a in kernel.arrays}
-    ours = kernel.bind(dict(arrays), backend, quick=how.quick)
+    kernel = getattr(module(twin.file), twin.kernel)
+    arrays = {a.name: _filled(backend, [sizes[x] for x in a.extents], a.kind) for a in kernel.arrays}
+    numbers = {name: NUMBERS[name] for name, _ in kernel.numbers}
+    ours = kernel.bind(dict(arrays), backend, Sizes(twin.members), quick=how.quick, **numbers)
     total = backend.from_host(np.zeros(1))
-    theirs = _by_hand(name, how, {**arrays, "total": total}, sizes)
+    theirs = _by_hand(twin, how, {**arrays, "total": total}, sizes)
 
     # Both give the same.
-    results = [ours.arrays["total"], *(arrays[a.name] for a in kernel.arrays if a.written)]
-    ours()
-    wanted = [np.array(backend.to_host(x)) for x in results]
-    for x in results[1:]:
-        x.fill(-1.0)
-    theirs()
-    for x, y in zip([total, *results[1:]], wanted):
-        refuse(not np.array_equal(backend.to_host(x), y), f"{name}: the twin's results differ.", FrameError)
+    written = [arrays[a.name] for a in kernel.arrays if a.written]
+    found = []
+    for work, results in ((ours, [ours.arrays[x.name] for x in kernel.outputs]), (theirs, [total])):
+        for x in written:
+            x.fill(-1)
+        work()
+        found.append([np.array(backend.to_host(x)) for x in (*written, *results[: len(kernel.outputs)])])
+    same = all(np.array_equal(*both) for both in zip(*found))
+    refuse(not same, f"{twin.case}: the twin's results differ.", FrameError)
 
     moved = module("common").Moved(
         read=sum(arrays[a.name].nbytes for a in kernel.arrays if not a.written),
         written=sum(arrays[a.name].nbytes for a in kernel.arrays if a.written),
     )
-    return how.row_beside("twins", name, sizes.values(), moved, ours, theirs)
+    return how.row_beside("twins", twin.case, sizes.values(), moved, ours, theirs)
 
 
-def _filled(backend, shape):
-    """An array of small whole numbers."""
-    values = np.resize(np.arange(1.0, 8.0), shape)
-    return backend.from_host(values)
+def _filled(backend, shape, kind: str = "real"):
+    """An array of small whole numbers; those of whole kinds in no order."""
+    if kind != "real":
+        return backend.from_host(np.random.default_rng(0).integers(0, 64, shape), np.int64)
+    return backend.from_host(np.resize(np.arange(1.0, 8.0), shape))
 
 
-def _by_hand(name: str, how: Conditions, arrays: dict, sizes: dict):
+def _by_hand(twin: Twin, how: Conditions, arrays: dict, sizes: dict):
     """work() of a twin. Raises BackendError where it cannot be compiled."""
     if not how.on_device:
-        order = {
-            "yax_team": ("y", "A", "x", "total"),
-            "yax_vector": ("y", "A", "x", "result", "total"),
-            "scratch_field": ("A", "B", "result", "total"),
-        }
-        twin = _twin(how.backend, f"twin_{name}")
-        return functools.partial(twin, *sizes.values(), *[arrays[x] for x in order[name]])
+        call = _twin(how.backend, f"twin_{twin.by_hand}")
+        return functools.partial(call, *sizes.values(), *[arrays[x] for x in twin.order.split()])
 
     teams, *extents = sizes.values()
     given = [x for key, x in arrays.items() if key != "total"] + [arrays["total"]]
     words = (*given, *[np.int32(x) for x in extents])
-    kernel = _module().get_function(name)
+    kernel = _module().get_function(twin.by_hand)
     shared = 8 * sizes["V"] if "V" in sizes else 0
 
     def work():
         arrays["total"].data.memset_async(0, 8)
-        kernel((teams,), (THREADS[name],), words, shared_mem=shared)
+        kernel((teams,), (THREADS[twin.by_hand],), words, shared_mem=shared)
 
     return work
 
@@ -464,8 +520,9 @@ def run(given) -> list[dict]:
     if "sweep" in wanted:
         rows += exercised(SWEEP, "sweep", how)
     if "twins" in wanted:
-        for name in progress("twins", list(TWINS)):
-            rows.append(beside(name, how))
+        known = [twin for twin in TWINS if twin.on_device or not how.on_device]
+        for twin in progress("twins", known):
+            rows.append(beside(twin, how))
             backend.release()
     if "orders" in wanted and not how.on_device:
         for pair in progress("orders", ORDERS):

@@ -13,6 +13,8 @@ from .base import Source
 _ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)((?:\n +(?:operand|argument) types are.*)?)")
 _SHOWN = re.compile(r"(?m)^ *\d* \|.*$")
 _CRASH = re.compile(r"signal terminated program|internal compiler error: Segmentation fault")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_FUNCTION = re.compile(r"\bPOINT_FN\s+[\w:<> ]+?[ &*](\w+)\s*\(")
 # Pattern in the compiler's message: likely cause. The first that fits counts.
 _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
@@ -21,8 +23,10 @@ _CAUSES = {
     ),
     r"no match for call to .*<lambda|function .?lambda .* cannot be called|over_range|has class type but it has type": (
         "a loop over team.each(n), team.vector(n) or member.vector(n), whose function takes an index, `auto i` or "
-        "`long i`, and behind it what a reduce or a scan adds to, `auto &s`"
+        "`long i`, behind it what a reduce or a scan adds to, `auto &s`, and behind that `bool last` in a scan"
     ),
+    r"Scatter(Element|InBlock)?<": "an array marked :scatter is only added to, m.h(k) += x, by any thread: it is "
+    "neither read nor assigned, and needs no atomic",
     r"no match for call to .*Scratch<|call of an object of a class type": "scratch is had by a team or a member: const "
     "auto b = team.scratch(m.b)",
     r"\batomic_\w+": "an atomic changes an element of an array in `writes`, atomic_add(m.h(k), x); inputs are const",
@@ -86,11 +90,7 @@ def cause(source: Source, text: str) -> str:
     # The error is in the call of a body, outside the header: the arguments do not match the declaration.
     called = _called(source, _outside_of_assertions(error[1])) or _called(source, _shown_call(text[error.start() :]))
     if called and not in_header and not inside:
-        name, _, arguments = called
-        return (
-            f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
-            "the constants `const M &m`; inputs are const.\n"
-        )
+        return _not_as_declared(*called)
 
     # The line in a header: of the error itself, else of the instantiation that led to it.
     found = in_header or inside or place.search(text, start) or place.search(text)
@@ -101,6 +101,21 @@ def cause(source: Source, text: str) -> str:
 
     kernel = _named_by_compiler(source, text) or _above(source, headers[path], line)
     return f"kernel '{kernel}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1] + error[2])}\n"
+
+
+def _not_as_declared(name: str, header, arguments: str) -> str:
+    """That a body takes something else than its declaration says, with the line where it begins; that it is missing."""
+    text = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), header.read_text(errors="replace"))
+    found = re.search(rf"\b{name}\s*\(", text)
+    if not found and "#include" not in text:
+        there = ", ".join(dict.fromkeys(_FUNCTION.findall(text))) or "none"
+        return f"kernel '{name}': {header.name} has no body of this name; functions there: {there}.\n"
+
+    place = f" ({header.name}, line {text.count(chr(10), 0, found.start()) + 1})" if found else ""
+    return (
+        f"kernel '{name}'{place}: its body does not take what the declaration says: it {arguments}, in this order, "
+        "after the constants `const M &m`; inputs are const.\n"
+    )
 
 
 def _called(source: Source, text: str) -> tuple | None:
