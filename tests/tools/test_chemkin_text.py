@@ -71,6 +71,43 @@ def test_several_data_on_a_line(tmp_path):
     assert orders.orders == {mix.names.index("H2"): 0.5, mix.names.index("O"): 1.5}
 
 
+AVOGADRO = 6.02214076e23  # 1/mol
+
+
+@pytest.mark.parametrize(
+    "head, units", (("", "UNITS/MOLECULES/"), ("MOLECULES", ""), ("", "")), ids=("of one", "of all", "mol")
+)
+@pytest.mark.parametrize(
+    "equation, orders",
+    (("H+O2=O+OH", (2, 2)), ("H2+O2 <=> H+H + O2", (2, 3)), ("H+O+M=OH+M", (3, 2)), ("HO2=H+O2", (1, 2))),
+)
+def test_a_rate_of_its_own_for_the_reverse(equation, orders, head, units, tmp_path):
+    """REV makes two reactions. A in cm, mol or molecules, and s: that of each direction by its own order."""
+    of_molecules = bool(head or units)
+    sizes = (
+        [1e13, 2e14] if not of_molecules else [1e13 / AVOGADRO ** (orders[0] - 1), 2e14 / AVOGADRO ** (orders[1] - 1)]
+    )
+    efficiencies = "H2/2.5/ O2/.8/" if "M" in equation else ""
+    chemistry = HEAD.replace("REACTIONS", f"REACTIONS {head}")
+    mix = converted(
+        tmp_path,
+        chemistry
+        + f"{equation} {sizes[0]:.12e} .5 1000. ! one\n rev / {sizes[1]:.12e} -.5 2000. / {units} {efficiencies} DUP\n"
+        f"{equation} 0 0 0\nREV/ 1.0 0 0/ DUP\nH2+O=H+OH 1 0 0\nREV/0 0 0/\nEND\n",
+    )
+
+    one, other, *_, alone = mix.species.mechanism.reactions
+    assert (one.reactants, one.products) == (other.products, other.reactants)
+    assert not one.reversible and not other.reversible and not alone.reversible
+    for reaction, size, order, b, E in ((one, 1e13, orders[0], 0.5, 1000.0), (other, 2e14, orders[1], -0.5, 2000.0)):
+        assert reaction.rate == Arrhenius(
+            pytest.approx(size * 1e-6 ** (order - 1), rel=1e-6), b, pytest.approx(E * CAL)
+        )
+        assert reaction.duplicate
+        if efficiencies:
+            assert reaction.collider.of == {mix.names.index("H2"): 2.5, mix.names.index("O2"): 0.8}
+
+
 def test_a_fifth_element_and_the_temperature_beside_it(tmp_path):
     """Columns 74 to 78. With letters there the converter takes the default temperature, and loses the element."""
     thermo = THERMO + entry("X", "C   1H   2N   1O   2", " 1382.00CL  3") + entry("Y", "H   1", " 1382.00G")
@@ -111,6 +148,13 @@ REFUSED = {
     "TROE alone": ("H+O2+M=HO2+M 1 0 0\nTROE/.5 1 2/\n", 1, "TROE/.5 1 2/: H+O2+M=HO2+M has no LOW or HIGH"),
     "TCHEB alone": ("H+O2=HO2 1 0 0\nTCHEB/300 2000/ PCHEB/.1 1/\n", 1, "has no CHEB"),
     "a surface": ("END\nSITE/pt/ SDEN/2.7e-9/\npt(s)\n", 1, "surfaces are not read"),
+    "REV beside LOW": ("H+O2(+M)=HO2(+M) 1 0 0\nLOW/1 0 0/\nREV/1 0 0/\n", 2, "=HO2(+M) stands beside LOW: which rate"),
+    "REV beside PLOG": (
+        "H+O2=O+OH 1 0 0\nREV/1 0 0/\nPLOG/1 1 0 0/\n",
+        1,
+        "REV/1 0 0/ of H+O2=O+OH stands beside PLOG",
+    ),
+    "REV of =>": ("H+O2=>O+OH 1 0 0\nREV/1 0 0/\n", 1, "REV/1 0 0/: H+O2=>O+OH has no reverse; wanted = or <=>"),
     "a word too many": ("H+O2=O+OH 1 0 0\n REV/1 0 0 0/\n", 1, "REV/1 0 0 0/ has 4 values, wanted 3"),
 }
 
