@@ -72,40 +72,38 @@ def test_several_data_on_a_line(tmp_path):
 
 
 AVOGADRO = 6.02214076e23  # 1/mol
+REVERSED = {"H+O2=O+OH": (2, 2), "H2+O2 <=> H+H + O2": (2, 3), "H+O+M=OH+M": (3, 2), "HO2=H+O2": (1, 2)}  # orders
 
 
 @pytest.mark.parametrize(
-    "head, units", (("", "UNITS/MOLECULES/"), ("MOLECULES", ""), ("", "")), ids=("of one", "of all", "mol")
+    "head, units, number",
+    (("", "UNITS/MOLECULES/", AVOGADRO), ("MOLECULES", "", AVOGADRO), ("", "", 1.0)),
+    ids=("molecules of each", "molecules of all", "mol"),
 )
-@pytest.mark.parametrize(
-    "equation, orders",
-    (("H+O2=O+OH", (2, 2)), ("H2+O2 <=> H+H + O2", (2, 3)), ("H+O+M=OH+M", (3, 2)), ("HO2=H+O2", (1, 2))),
-)
-def test_a_rate_of_its_own_for_the_reverse(equation, orders, head, units, tmp_path):
+def test_a_rate_of_its_own_for_the_reverse(head, units, number, tmp_path):
     """REV makes two reactions. A in cm, mol or molecules, and s: that of each direction by its own order."""
-    of_molecules = bool(head or units)
-    sizes = (
-        [1e13, 2e14] if not of_molecules else [1e13 / AVOGADRO ** (orders[0] - 1), 2e14 / AVOGADRO ** (orders[1] - 1)]
-    )
-    efficiencies = "H2/2.5/ O2/.8/" if "M" in equation else ""
     chemistry = HEAD.replace("REACTIONS", f"REACTIONS {head}")
-    mix = converted(
-        tmp_path,
-        chemistry
-        + f"{equation} {sizes[0]:.12e} .5 1000. ! one\n rev / {sizes[1]:.12e} -.5 2000. / {units} {efficiencies} DUP\n"
-        f"{equation} 0 0 0\nREV/ 1.0 0 0/ DUP\nH2+O=H+OH 1 0 0\nREV/0 0 0/\nEND\n",
-    )
-
-    one, other, *_, alone = mix.species.mechanism.reactions
-    assert (one.reactants, one.products) == (other.products, other.reactants)
-    assert not one.reversible and not other.reversible and not alone.reversible
-    for reaction, size, order, b, E in ((one, 1e13, orders[0], 0.5, 1000.0), (other, 2e14, orders[1], -0.5, 2000.0)):
-        assert reaction.rate == Arrhenius(
-            pytest.approx(size * 1e-6 ** (order - 1), rel=1e-6), b, pytest.approx(E * CAL)
+    for equation, (ahead, back) in REVERSED.items():
+        efficiencies = "H2/2.5/ O2/.8/" if "M" in equation else ""
+        chemistry += (
+            f"{equation} {1e13 / number ** (ahead - 1):.12e} .5 1000. ! one\n"
+            f" rev / {2e14 / number ** (back - 1):.12e} -.5 2000. / {units} {efficiencies}\n"
         )
-        assert reaction.duplicate
-        if efficiencies:
-            assert reaction.collider.of == {mix.names.index("H2"): 2.5, mix.names.index("O2"): 0.8}
+    mix = converted(tmp_path, chemistry + "H2+O=H+OH 1 0 0\nREV/0 0 0/\nEND\n")
+
+    *reactions, alone = mix.species.mechanism.reactions
+    assert not any(reaction.reversible for reaction in (*reactions, alone)) and len(reactions) == 2 * len(REVERSED)
+    for one, other, equation in zip(reactions[::2], reactions[1::2], REVERSED):
+        orders = REVERSED[equation]
+        assert (one.reactants, one.products) == (other.products, other.reactants)
+        assert one.rate == rate(1e13, orders[0], 0.5, 1000.0) and other.rate == rate(2e14, orders[1], -0.5, 2000.0)
+        if "M" in equation:
+            assert one.collider.of == other.collider.of == {mix.names.index("H2"): 2.5, mix.names.index("O2"): 0.8}
+
+
+def rate(size, order, b, E) -> Arrhenius:
+    """In SI; size in cm, mol and s, E in cal/mol."""
+    return Arrhenius(pytest.approx(size * 1e-6 ** (order - 1), rel=1e-6), b, pytest.approx(E * CAL))
 
 
 def test_a_fifth_element_and_the_temperature_beside_it(tmp_path):
