@@ -105,6 +105,7 @@ def not_a_number(names: list[str], there: np.ndarray, points: Points, inputs: di
     return [
         f"{shown}: NaN at {points.count(there)} of {there.shape[1]} points, which the models do not reach; the first "
         f"is {points.place(found[1])}, there {_state(inputs, found[1]) or 'no scalar inputs'}."
+        + _wrong_sum(inputs, found[1])
     ]
 
 
@@ -156,6 +157,17 @@ def _field(name: str, values, found) -> str:
 
 def _state(inputs: dict, point: int) -> str:
     return ", ".join(f"{n} = {float(v[0, point])!r}" for n, v in inputs.items() if len(v) == 1)
+
+
+def _wrong_sum(inputs: dict, point: int) -> str:
+    """A sentence on mass or mole fractions that do not sum to 1 at this point, else ""."""
+    for name in ("Y", "X"):
+        if name in inputs:
+            total = float(inputs[name][:, point].sum(dtype=np.float64))
+            if not abs(total - 1) <= SUM_Y:
+                return f" '{name}' sums to {total:.9g} over the species there, wanted 1 within {SUM_Y:g}."
+
+    return ""
 
 
 def left_range(values: dict, point: int, species) -> str:

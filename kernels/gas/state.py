@@ -272,7 +272,7 @@ class State:
         if isinstance(species, NoSpecies):
             return T
 
-        low, high = min(COLDEST, species.T_min.min()), max(HOTTEST, species.T_max.max())
+        low, high = range_of_models(species)
         left = (T < low) | (T > high)
 
         if left.any():
