@@ -36,8 +36,8 @@ def call(mixture, names, arrays, backend, precision, depth=3, explained=False) -
     out = dict(state.inputs)
     if program:
         out |= state.run(program, limited=True)
-        if depth:
-            state.warn(depth + 1)
+    if depth:
+        state.warn(depth + 1)
 
     return {name: state.handed_back(name, out[name]) for name in names}
 

@@ -335,6 +335,11 @@ def test_results_that_are_nan_for_a_reason_of_their_own(mix, Y):
         mix.properties("rho", T=np.zeros(0), p=-1.0, Y=Y[:, None])
 
 
+def test_amounts_without_a_sum_are_told_where_nothing_is_computed(mix):
+    with pytest.warns(RuntimeWarning, match="'X' sums to 0 over the species at the point"):
+        assert np.isnan(mix.properties("X", X=np.zeros(mix.ns))["X"]).all()
+
+
 @pytest.mark.parametrize("kernel, name", (("molar_mass", "Y"), ("mass_fractions", "X")))
 def test_a_kernel_by_itself_tells_of_fractions_that_do_not_sum_to_one(kernel, name, mix, Y):
     """It takes them as they are, so that the bound is that of the kernels."""
