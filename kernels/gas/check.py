@@ -122,9 +122,9 @@ def without_boundary(name: str, why: str, there: np.ndarray, points: Points, inp
 
 
 def check_results(program, results: dict, inputs: dict, points: Points, species) -> list[str]:
-    """results, inputs: {name: (rows, points)}. Raises StateError, which names field, value, point, kernel and the
-    point's inputs, for the first result that is not finite, a negative heat capacity or transport coefficient, or a
-    status that reports a point without a result. Returns sentences on what statuses report beside that."""
+    """results, inputs: {name: (rows, points)}. Raises StateError for the first result that is not finite, a negative
+    heat capacity or transport coefficient, or a status that reports a point without a result. The error names field,
+    value, point, kernel and the point's inputs. Returns sentences on what statuses report beside that."""
     notes = []
     for name in results:
         for report in registry.quantities[name].reports:

@@ -380,15 +380,20 @@ class Mixture:
 
         held: what stays constant. "TP" temperature and pressure, "TV" T and density, "HP" enthalpy and pressure (an
         adiabatic flame), "UV" internal energy and density (a closed vessel), "SP" and "SV" entropy and pressure or
-        density. state: two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays or by name as
-        `properties` takes them; the quantities that are held follow from it, or are among it. Shapes broadcast.
-        Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found. NaN and a
-        RuntimeWarning with 1 not found (no state, or denser than the equation permits), 2 T beyond the range, 3 the
-        state lies between vapour and liquid, whose entropies or enthalpies differ. The amounts of the elements stay;
-        species without an element that is there have 0; traces are right down to mole fractions of 1e-50.
-        One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in components.
-        Raises ArgumentError, for other names in the state, species whose atoms are not known and phases equilibrium
-        too.
+        density.
+
+        state: two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays or by name as `properties`
+        takes them. The quantities that are held follow from it, or are among it. Shapes broadcast.
+
+        Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found. Elsewhere results are NaN, with a
+        RuntimeWarning: 1 not found (no state, or denser than the equation permits); 2 T below 20 K or above
+        species.T_end; 3 the state lies between vapour and liquid, whose entropies or enthalpies differ.
+
+        The amounts of the elements stay; species without an element that is there have 0. Traces are right down to mole
+        fractions of 1e-50. One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in
+        components.
+
+        Raises ArgumentError for other names in the state, species whose atoms are not known, and phases equilibrium.
         """
         state = {name: given for name, given in state.items() if given is not None}
         labels = labels_of(self, state)
@@ -434,10 +439,13 @@ class Mixture:
         not depend on it.
         Tolerances are constants, kernels.set_constant: react_rtol (1e-4; relative error of Y, and of T), react_atol
         (1e-12, of Y), react_most (10000 steps).
+
         Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
         point: 0 done; 1 too many steps; 2 step too small; 4 T left its range, 200 K to species.T_end; 5 input out of
         range (T outside that, Y below -1e-8, dt below 0, not a number). Where it is not 0, T, p and Y are NaN, with a
-        RuntimeWarning. Method: Rodas4 (Hairer & Wanner 1996; original not seen), analytic Jacobian, LU without
+        RuntimeWarning.
+
+        Method: Rodas4 (Hairer & Wanner 1996; original not seen), analytic Jacobian, LU without
         pivoting: sparse for large mechanisms, by their reactions. Errors: as properties, also where there are no
         reactions.
         """
