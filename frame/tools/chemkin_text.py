@@ -90,7 +90,7 @@ class Entry:
     def reverse(self) -> list[str]:
         """The three numbers of REV; [] without it, or where A is 0: then there is no reverse reaction."""
         rates = [value.split() for _, key, value in self.data if key == "REV" and value]
-        return rates[0] if rates and not (_is_number(rates[0][0]) and float(rates[0][0]) == 0) else []
+        return rates[0] if rates and float(rates[0][0]) else []
 
     @property
     def rewritten(self) -> list[Line]:
@@ -200,17 +200,16 @@ class Text:
 
     def _check(self, entry: Entry) -> None:
         """Refuses auxiliary data of a reaction that the converter would drop, or would not read as they are meant."""
+        self._check_rate(entry)
         equation, keys = entry.equation, entry.keys
         alone = not THIRD_BODY.search(equation) and not set(OF_PRESSURE) & set(keys)
 
         for line, key, value in entry.data:
+            if key in COUNTS:
+                self._check_values(line, key, value)
             if value is None:
                 continue
-            datum, words = f"{key}/{value.strip()}/", len(value.split())
-            counts = COUNTS.get(key)
-            if counts:
-                wanted = " or ".join(map(str, counts))
-                self.refuse(words not in counts, line, f"{datum} has {words} values, wanted {wanted}.")
+            datum = f"{key}/{value.strip()}/"
             twice = key in ONCE and keys.count(key) > 1
             self.refuse(twice, line, f"{datum}: {equation} has {key} more than once.")
             if key == "REV" and entry.reverse:
@@ -223,6 +222,24 @@ class Text:
                 if key not in self.declared:
                     said = "no species, and no auxiliary datum that is read"
                 self.refuse(True, line, f"{datum} of {equation}: {said}.")
+
+    def _check_rate(self, entry: Entry) -> None:
+        """Refuses an equation without three numbers behind it, and data in front of the first equation."""
+        if entry.line:
+            words = entry.line.bare.split()[-3:]
+            wrong = len(words) < 3 or not all(map(_is_number, words))
+            self.refuse(wrong, entry.line, f"{entry.line.bare.strip()!r}: wanted A, b and E behind the equation.")
+        else:
+            for line, key, _ in entry.data:
+                self.refuse(True, line, f"{key} stands in front of the first reaction.")
+
+    def _check_values(self, line: Line, key: str, value: str | None) -> None:
+        words = (value or "").split()
+        datum = f"{key}/{' '.join(words)}/"
+        wanted = " or ".join(map(str, COUNTS[key]))
+        self.refuse(len(words) not in COUNTS[key], line, f"{datum} has {len(words)} values, wanted {wanted}.")
+        for word in words[1:] if key == "FORD" else words:  # FORD/H2 0.5/
+            self.refuse(not _is_number(word), line, f"{datum}: {word!r} is no number.")
 
     def _check_reverse(self, line: Line, datum: str, entry: Entry) -> None:
         beside = [key for key in NOT_REVERSED if key in entry.keys]
@@ -253,7 +270,10 @@ class Text:
         """The first line of a species with seven coefficients; any other line as it is."""
         text = line.bare.rstrip()
         name = text[:24].split()[:1]
-        if text[79:80] != "1" or not name or name[0].upper() not in self.declared or text.endswith("&"):
+        if not name or name[0].upper() not in self.declared:
+            return line.text
+        self.refuse("\t" in text, line, f"{name[0]}: a tab among data whose columns count, wanted blanks.")
+        if text[79:80] != "1" or text.endswith("&"):
             return line.text
 
         # Four elements: two letters and a number of three digits each. Some files have the phase a column early.

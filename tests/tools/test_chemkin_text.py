@@ -153,6 +153,11 @@ REFUSED = {
         "REV/1 0 0/ of H+O2=O+OH stands beside PLOG",
     ),
     "REV of =>": ("H+O2=>O+OH 1 0 0\nREV/1 0 0/\n", 1, "REV/1 0 0/: H+O2=>O+OH has no reverse; wanted = or <=>"),
+    "no rate": ("H+O2=O+OH\n", 0, "'H+O2=O+OH': wanted A, b and E behind the equation"),
+    "two numbers": ("H+O2=O+OH 1 0\n", 0, "'H+O2=O+OH 1 0': wanted A, b and E"),
+    "DUP in front": ("DUP\nH+O2=O+OH 1 0 0\n", 0, "DUP stands in front of the first reaction"),
+    "no values": ("H+O2=O+OH 1 0 0\nREV\n", 1, "REV// has 0 values, wanted 3"),
+    "no number": ("H+O2=O+OH 1 0 0\nREV/1.x12 0 0/\n", 1, "REV/1.x12 0 0/: '1.x12' is no number"),
     "a word too many": ("H+O2=O+OH 1 0 0\n REV/1 0 0 0/\n", 1, "REV/1 0 0 0/ has 4 values, wanted 3"),
 }
 
@@ -175,6 +180,7 @@ def test_what_the_converter_would_drop_is_refused(what, tmp_path):
         ("H 1.5", "", "got 'H 1.5'"),
         ("C   1  H   2", "", "got '  H  '"),
         ("H   1", "  1OOO.00", "got '  1OOO.00 ' in columns 66 to 75"),
+        ("H\t1", "", "a tab among data"),
     ],
 )
 def test_columns_that_are_misread(composition, middle, words, tmp_path):
@@ -192,7 +198,7 @@ def test_columns_that_are_misread(composition, middle, words, tmp_path):
 def test_the_converter_s_lines_are_those_of_the_file(tmp_path, capsys):
     """Lines that were joined and data that were set apart in front of the fault count as they stand."""
     pytest.importorskip("cantera")
-    wrong = HEAD + "H+O2(+M)=&\nHO2(+M) 1 0 0\nLOW/1 0 0/ TROE/.5 1 2/ H2/2/\nH+O2=O+OH 1 x 0\nEND\n"
+    wrong = HEAD + "H+O2(+M)=&\nHO2(+M) 1 0 0\nLOW/1 0 0/ TROE/.5 1 2/ H2/2/\nH+O2=O+XX 1 0 0\nEND\n"
     (tmp_path / "chem.inp").write_text(wrong)
     (tmp_path / "therm.dat").write_text(THERMO)
 
