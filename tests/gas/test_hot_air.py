@@ -85,6 +85,19 @@ def test_the_first_polynomial_that_ends_ends_the_search(tmp_path):
     assert got["T"][0] == pytest.approx(8999.0, rel=1e-12) and got["unconverged"].tolist() == [0, 2]
 
 
+def test_a_constant_heat_capacity_far_up(tmp_path):
+    """h = cp0 (T - T0); 1e5 K is the highest temperature that files may have."""
+    (tmp_path / "argon.yaml").write_text(
+        "phases: [{name: gas, thermo: ideal-gas, species: [AR]}]\nspecies:\n- {name: AR, composition: {Ar: 1}, "
+        "thermo: {model: constant-cp, cp0: 20.786 J/mol/K, T0: 300 K, T-min: 10.0, T-max: 1.0e+5}}\n"
+    )
+    argon = Mixture.from_yaml(tmp_path / "argon.yaml", **IDEAL)
+    T = np.array([21.0, 3000.0, 0.9999e5])
+    got = argon.properties("T unconverged", h=20.786 / argon.species.W[0] * (T - 300), p=1e5)
+    np.testing.assert_allclose(got["T"], T, rtol=1e-12)
+    assert not got["unconverged"].any()
+
+
 @pytest.mark.parametrize("T, p", ((7000.0, 1e4), (12000.0, 1e3), (19000.0, 1e5)))
 def test_plasma_in_equilibrium_as_cantera_has_it(air, T, p):
     gas = ct.Solution(AIR)
