@@ -128,6 +128,7 @@ def test_beyond_the_end_there_is_no_equilibrium(air):
 
 
 @pytest.mark.parametrize("kind", ("pressure", "volume"))
+@pytest.mark.long(kind=["pressure"])
 def test_a_reactor_as_cantera_has_it(tmp_path, kind):
     """Air behind a shock at 11000 K dissociates. Relative tolerance 1e-4 of the layer, 1e-9 of Cantera."""
     path = five_species(tmp_path, reactions=REACTIONS)
@@ -149,6 +150,7 @@ def test_a_reactor_as_cantera_has_it(tmp_path, kind):
 
 
 @pytest.mark.parametrize("results, given", (("T", "h p Y"), ("T", "e rho Y"), ("T", "p rho Y"), ("Y_eq", "h p Y")))
+@pytest.mark.long(given=["h p Y", "p rho Y"])
 def test_compiles_for_a_gpu(air, results, given):
     """NVRTC, sm_90."""
     air.program(results, given, backend=get_backend("cuda", arch="sm_90"))
