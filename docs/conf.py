@@ -48,7 +48,7 @@ def setup(app):
 
 
 def _said(*arguments) -> str:
-    """What the command prints."""
+    """The output of the command."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         cli.main(arguments)

@@ -1,5 +1,6 @@
 """Runs of the mini solver for its tests: a small case, the command in a process of its own, restart files."""
 
+import copy
 import os
 import subprocess
 import sys
@@ -46,6 +47,18 @@ def small(tmp_path, steps=4, restart=2, scheme="double_flux"):
     path = tmp_path / f"small-{scheme}-{steps}.toml"
     path.write_text(SMALL.format(steps=steps, restart=restart, scheme=scheme))
     return path
+
+
+def changed_case(good: dict, change: dict) -> dict:
+    """A case with other values, {"section.name": value}, or other sections, {"section": table}."""
+    data = copy.deepcopy(good)
+    for key, value in change.items():
+        section, _, name = key.partition(".")
+        if name:
+            data.setdefault(section, {})[name] = value
+        else:
+            data[section] = value
+    return data
 
 
 def command(*arguments, ranks=0, **more):

@@ -52,7 +52,7 @@ class Timed:
 
     @property
     def seconds(self) -> float:
-        """Of a run, the median."""
+        """Median of the runs [s]; NaN without one."""
         return statistics.median(self.runs) if self.runs else float("nan")
 
 
@@ -93,7 +93,7 @@ def timed(backend, run, nrepeat: int, moved, turns: int | None = None) -> Timed:
 
 
 def seconds(backend, run, nrepeat: int) -> float:
-    """Of one run, the median; see `timed`."""
+    """Median of the runs [s]; see `timed`."""
     return timed(backend, run, nrepeat, 0).seconds
 
 

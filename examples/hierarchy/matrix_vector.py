@@ -23,7 +23,7 @@ declared = kernels_of(__file__)
 
 
 def bytes_of(N, M):
-    """Of y, A and x."""
+    """Bytes of y, A and x."""
     return 8 * (N * M + N + M)
 
 

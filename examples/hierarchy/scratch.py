@@ -17,7 +17,7 @@ SCRATCH_FIELD = declared("scratch_field", **FIELD)
 
 
 def field_bytes(E, Q, V):
-    """Of A, B and the result."""
+    """Bytes of A, B and the result."""
     return Moved(read=8 * E * V * (Q + 1), written=8 * E * Q)
 
 

@@ -21,8 +21,8 @@ ROWS = (
 WHY = {
     1: "it took more than most = {most:g} steps",
     2: "its steps became too small",
-    4: "its temperature left 200 to 6000 K",
-    5: "its state is outside 200 to 6000 K, has Y below -1e-8, or is not a number",
+    4: "its temperature left the range of the reactions",
+    5: "its temperature is outside the range of the reactions, its state has Y below -1e-8, or is not a number",
 }
 
 

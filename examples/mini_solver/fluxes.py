@@ -22,7 +22,7 @@ class Fluxes:
         self._room = [width / (2 * block.dimensions) for width in widths]
 
     def convective(self, part="all"):
-        """Of the faces that do not wait for a message ("inside"), of the others ("rim"), or of all."""
+        """Convective fluxes of faces that do not wait for a message ("inside"), of the others ("rim"), or of all."""
         block = self.block
         with self.frame.timed("flux"):
             numbers = dict(room=self._rooms(0.35), inv_threshold=self._inv_threshold, below=0)
@@ -42,7 +42,7 @@ class Fluxes:
                     self._convective(*block.box(d, low, high), **only, **numbers)
 
     def viscous(self):
-        """One face more on both sides: their divergence is of fourth order."""
+        """Viscous fluxes, of one face more on both sides: their divergence is of fourth order."""
         block = self.block
         with self.frame.timed("viscous"):
             whole = {"from": 0, "to": block.dimensions, "below": 1, "above": 2}

@@ -92,7 +92,7 @@ class Initial:
         return np.stack([*(rho * Y), *(rho * u), energy]), np.stack(rows)
 
     def _flat(self, values):
-        """Of the block's shape, contiguous."""
+        """The values as a contiguous array of the block's shape."""
         return np.ascontiguousarray(np.broadcast_to(values, (*np.shape(values)[:-3], *self.shape)), dtype=float)
 
     def _property(self, name, **arrays):

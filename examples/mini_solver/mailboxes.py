@@ -112,13 +112,13 @@ class Mailboxes(Shared):
         return -(-8 * int(np.prod(shape)) // 256) * 256
 
     def receive(self, d, side) -> Box:
-        """Where messages of that side arrive. They are unpacked after their number was counted, and packed before: so
-        the slots of even and odd numbers are the other way round than for `send`."""
+        """The box in which messages of that side arrive. They are unpacked after their number was counted, and packed
+        before: the slots of even and odd numbers are the other way round than for `send`."""
         _, shape = self._messages[d, side]
         return Box.packed(self.base + self._at[d, side] + self._slot(shape), shape, -self._slot(shape) // 8)
 
     def send(self, d, side) -> Box:
-        """Where messages to that side go: the neighbour takes them in at its other side."""
+        """The box to which messages of that side go: the neighbour takes them in at its other side."""
         other, shape = self._messages[d, side]
         return Box.packed(self.opened[other] + self.cards[other]["at"][d, 1 - side], shape, self._slot(shape) // 8)
 

@@ -31,8 +31,8 @@ def code(backend):
 
 @dataclasses.dataclass
 class Box:
-    """Where (rows, nz, ny, nx) float64 values lie: an address, and strides in elements, which may be negative or 0.
-    slot: for messages of odd number they lie so much further, in elements."""
+    """Place of (rows, nz, ny, nx) float64 values: an address, and strides in elements, which may be negative or 0.
+    slot: distance in elements to the values of messages of odd number."""
 
     address: int
     shape: tuple

@@ -144,8 +144,8 @@ class Report:
         self._look_for_misuse()
 
     def _phases(self) -> str:
-        """Of phases in equilibrium: cells of two phases, evaluations of a phase in a search. A cell without a state
-        has ended the run before: `check`."""
+        """Lines on phases in equilibrium: cells of two phases, evaluations of a phase in a search. A cell without a
+        state has ended the run before: `check`."""
         f = self.flow
         if not f.scheme.phases:
             return ""

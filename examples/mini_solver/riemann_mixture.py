@@ -3,10 +3,10 @@ temperature and equal fugacities, without slip (the homogeneous equilibrium mode
 kernels.
 
 As one phase it is a gas of its own a(T) and b. As two, at T and the volume v of a mole, the unknowns u are ln K_i =
-ln(y_i/x_i), beta, and ln(v/b - 1) of both phases, by Newton's method on
-  ln K_i + ln f_i(y, v_v) - ln f_i(x, v_l) = 0,  sum (y_i - x_i) = 0,  p_v = p_l,  beta v_v + (1 - beta) v_l = v,
-which is smooth where the first vapour comes, beta = 0. Slopes are complex steps, those of the state in T and v by the
-implicit function: du/dT = -J^-1 dr/dT.
+ln(y_i/x_i), beta, and ln(v/b - 1) of both phases. Newton's method solves
+  ln K_i + ln f_i(y, v_v) - ln f_i(x, v_l) = 0,  sum (y_i - x_i) = 0,  p_v = p_l,  beta v_v + (1 - beta) v_l = v.
+The equations are smooth where the first vapour comes, beta = 0. Slopes are complex steps, those of the
+state in T and v by the implicit function: du/dT = -J^-1 dr/dT.
 """
 
 import functools
@@ -51,7 +51,7 @@ class OnePhase(Gas):
 
 
 def ideal_coefficients(species, T):
-    """Of NASA's polynomials: (7, ns, m)."""
+    """Coefficients of NASA's polynomials at T: (7, ns, m)."""
     is_low = np.atleast_1d(np.real(T)) <= species.T_mid[:, None]
     return np.where(is_low, species.nasa_low.T[:, :, None], species.nasa_high.T[:, :, None])
 

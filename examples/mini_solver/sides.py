@@ -103,7 +103,7 @@ class Side:
         return "inlet" in part["kind"] or part["kind"] == "wall" and part["T"] != ""
 
     def _place(self):
-        """Where the fringe, the faces and the slab are. The slab is FRINGE layers beyond the side."""
+        """Boxes of the fringe, of the faces and of the slab. The slab is FRINGE layers beyond the side."""
         block, d, side = self.block, self.d, self.side
         self._edge = FRINGE + (block.cells[d] - 1 if side else 0)
 

@@ -82,7 +82,7 @@ class Kernel:
         return list(dict.fromkeys(names))
 
     def members(self, switches) -> str:
-        """Of the record of arguments: address and row length of each array, numbers, box, strides in cells, tiles."""
+        """Members of the record of arguments: address and row length of each array, numbers, box, strides, tiles."""
         rows = " ".join(f"{name}:address ld_{name}:whole" for name in self.arrays_for(switches))
         return f"{rows} {self.numbers} {BOX}"
 

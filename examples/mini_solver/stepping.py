@@ -139,7 +139,7 @@ class Replay:
         return bool(self.watch or loads_kernels or sampled)
 
     def _record(self):
-        """Where the device refuses, steps stay single launches."""
+        """Record a step as a graph. Where the device refuses, steps stay single launches."""
         try:
             with self.frame.weighted(0):
                 self.recorded = self.frame.backend.record(self.work)

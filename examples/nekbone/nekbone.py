@@ -122,7 +122,7 @@ class Nekbone:
         return self.backend.elapsed(begin, self.backend.mark())
 
     def norms(self) -> np.ndarray:
-        """Of the residual, before the first iteration and after each."""
+        """Norms of the residual, before the first iteration and after each."""
         return np.sqrt(self.backend.to_host(self.rho)[1:])
 
     def alpha(self, k: int) -> float:

@@ -1,7 +1,8 @@
 """CHEMKIN files in the form that Cantera's converter (3.2) reads as they are meant.
 
 The converter takes one datum of a line of auxiliary data and drops the others. It has no place for a fifth element,
-whose letters hide the temperature beside it. It needs a line of temperatures behind THERMO. Such lines are rewritten.
+whose letters hide the temperature beside it. It needs a line of temperatures behind THERMO. It gives a reaction of REV
+the units of another order. Such lines are rewritten.
 What it would drop in silence is refused with file and line: efficiencies without a third body, numbers too many.
 
 Source: Kee, Rupley & Miller, CHEMKIN-II, SAND89-8009 (original not seen).
@@ -39,6 +40,8 @@ COUNTS = {
 ONCE = ("LOW", "HIGH", "REV", "TROE", "SRI", "TCHEB", "PCHEB")
 NEEDS = {"TROE": ("LOW", "HIGH"), "SRI": ("LOW", "HIGH"), "TCHEB": ("CHEB",), "PCHEB": ("CHEB",)}  # one of these
 OF_PRESSURE = ("PLOG", "CHEB")  # their third body has no efficiencies
+NOT_REVERSED = ("LOW", "HIGH", *OF_PRESSURE)  # what REV says of such a rate is not known
+ARROW = re.compile("<=>|=>|=")
 OTHERS = ("CHEB", "UNITS", "COV", "STICK", "MWON", "MWOFF")
 USUAL_RANGES = "300.0 1000.0 5000.0"  # temperatures [K] where neither file has its own
 
@@ -59,6 +62,53 @@ class Line:
         """Writes Fortran's exponents as the converter reads them, in front of the comment."""
         bare = self.bare
         self.text = exponent.sub(r"\1E", bare) + self.text[len(bare) :]
+
+
+@dataclasses.dataclass
+class Entry:
+    """A reaction with its auxiliary data."""
+
+    line: Line | None = None  # of the equation and its rate; None: of lines in front of the first reaction
+    lines: list[Line] = dataclasses.field(default_factory=list)  # further ones, each datum on a line of its own
+    data: list[tuple[Line, str, str | None]] = dataclasses.field(default_factory=list)  # (line, keyword, values)
+
+    def add(self, line: Line) -> None:
+        found = _data(line)
+        self.data += [(line, *datum) for datum in found]
+        self.lines += _apart(line, found)
+
+    @property
+    def equation(self) -> str:
+        """Without blanks."""
+        return "".join(self.line.bare.split()[:-3]) if self.line else ""
+
+    @property
+    def keys(self) -> list[str]:
+        return [key for _, key, _ in self.data]
+
+    @property
+    def reverse(self) -> list[str]:
+        """The three numbers of REV; [] without it, or where A is 0: then there is no reverse reaction."""
+        rates = [value.split() for _, key, value in self.data if key == "REV" and value]
+        return rates[0] if rates and float(rates[0][0]) else []
+
+    @property
+    def rewritten(self) -> list[Line]:
+        """The lines; with the rate of the reverse two reactions, each in one direction."""
+        if not self.line or not self.reverse:
+            return [*([self.line] if self.line else []), *self.lines]
+
+        left, right = ARROW.split(self.equation, maxsplit=1)
+        rate = " ".join(self.line.bare.split()[-3:])
+        number = self.line.number
+        others = [line for line in self.lines if not line.bare.strip().upper().startswith("REV")]
+        of_both = [line for line in others if not line.bare.strip().upper().startswith("FORD")]
+        return [
+            Line(number, f"{left}=>{right} {rate}"),
+            *others,
+            Line(number, f"{right}=>{left} {' '.join(self.reverse)}"),
+            *of_both,
+        ]
 
 
 class Text:
@@ -134,39 +184,36 @@ class Text:
 
     def _reactions(self, lines: list[Line]) -> list[Line]:
         """Each auxiliary datum on a line of its own; the data of each reaction are checked."""
-        out = lines[:1]
-        equation = ""
-        data: list[tuple[Line, str, str | None]] = []
+        entries = [Entry()]
         for line in _joined(lines[1:]):
             line.substitute(WITHOUT_LETTER)
             if "=" in line.bare:
-                self._check(equation, data)
-                equation, data = "".join(line.bare.split()[:-3]), []
-                out.append(line)
-                continue
+                entries.append(Entry(line))
+            else:
+                entries[-1].add(line)
 
-            found = _data(line)
-            data += [(line, *datum) for datum in found]
-            out += _apart(line, found)
-
-        self._check(equation, data)
+        out = lines[:1]
+        for entry in entries:
+            self._check(entry)
+            out += entry.rewritten
         return out
 
-    def _check(self, equation: str, data: list[tuple[Line, str, str | None]]) -> None:
-        """Refuses auxiliary data of a reaction that the converter would drop."""
-        keys = [key for _, key, _ in data]
+    def _check(self, entry: Entry) -> None:
+        """Refuses auxiliary data of a reaction that the converter would drop, or would not read as they are meant."""
+        self._check_rate(entry)
+        equation, keys = entry.equation, entry.keys
         alone = not THIRD_BODY.search(equation) and not set(OF_PRESSURE) & set(keys)
 
-        for line, key, value in data:
+        for line, key, value in entry.data:
+            if key in COUNTS:
+                self._check_values(line, key, value)
             if value is None:
                 continue
-            datum, words = f"{key}/{value.strip()}/", len(value.split())
-            counts = COUNTS.get(key)
-            if counts:
-                wanted = " or ".join(map(str, counts))
-                self.refuse(words not in counts, line, f"{datum} has {words} values, wanted {wanted}.")
+            datum = f"{key}/{value.strip()}/"
             twice = key in ONCE and keys.count(key) > 1
             self.refuse(twice, line, f"{datum}: {equation} has {key} more than once.")
+            if key == "REV" and entry.reverse:
+                self._check_reverse(line, datum, entry)
             without = key in NEEDS and not set(NEEDS[key]) & set(keys)
             self.refuse(without, line, f"{datum}: {equation} has no {' or '.join(NEEDS.get(key, ()))}.")
 
@@ -175,6 +222,33 @@ class Text:
                 if key not in self.declared:
                     said = "no species, and no auxiliary datum that is read"
                 self.refuse(True, line, f"{datum} of {equation}: {said}.")
+
+    def _check_rate(self, entry: Entry) -> None:
+        """Refuses an equation without three numbers behind it, and data in front of the first equation."""
+        if entry.line:
+            words = entry.line.bare.split()[-3:]
+            wrong = len(words) < 3 or not all(map(_is_number, words))
+            self.refuse(wrong, entry.line, f"{entry.line.bare.strip()!r}: wanted A, b and E behind the equation.")
+        else:
+            for line, key, _ in entry.data:
+                self.refuse(True, line, f"{key} stands in front of the first reaction.")
+
+    def _check_values(self, line: Line, key: str, value: str | None) -> None:
+        words = (value or "").split()
+        datum = f"{key}/{' '.join(words)}/"
+        wanted = " or ".join(map(str, COUNTS[key]))
+        self.refuse(len(words) not in COUNTS[key], line, f"{datum} has {len(words)} values, wanted {wanted}.")
+        for word in words[1:] if key == "FORD" else words:  # FORD/H2 0.5/
+            self.refuse(not _is_number(word), line, f"{datum}: {word!r} is no number.")
+
+    def _check_reverse(self, line: Line, datum: str, entry: Entry) -> None:
+        beside = [key for key in NOT_REVERSED if key in entry.keys]
+        said = (
+            f"{datum} of {entry.equation} stands beside {' and '.join(beside)}: which rate it reverses is not known. "
+        )
+        self.refuse(beside, line, said + "Wanted a reaction of its own for the reverse, or REV/0 0 0/.")
+        one_way = "=>" in entry.equation and "<=>" not in entry.equation
+        self.refuse(one_way, line, f"{datum}: {entry.equation} has no reverse; wanted = or <=>.")
 
     # Thermodynamic data
 
@@ -196,7 +270,10 @@ class Text:
         """The first line of a species with seven coefficients; any other line as it is."""
         text = line.bare.rstrip()
         name = text[:24].split()[:1]
-        if text[79:80] != "1" or not name or name[0].upper() not in self.declared or text.endswith("&"):
+        if not name or name[0].upper() not in self.declared:
+            return line.text
+        self.refuse("\t" in text, line, f"{name[0]}: a tab among data whose columns count, wanted blanks.")
+        if text[79:80] != "1" or text.endswith("&"):
             return line.text
 
         # Four elements: two letters and a number of three digits each. Some files have the phase a column early.

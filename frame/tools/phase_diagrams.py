@@ -121,8 +121,8 @@ def curves(mixture, name: str, values, points: int) -> list[Curves]:
 
 
 def _follow_to_the_end(at, found: dict, low: float, high: float) -> None:
-    """Where a curve ends between two mole fractions: points closer and closer to its end, by bisection. Bubble and dew
-    curve end in one point, with an upright tangent."""
+    """Points of a curve closer and closer to its end, which lies between two mole fractions, by bisection. Bubble
+    and dew curve end in one point, with an upright tangent."""
     ends = np.isfinite(found[low])
     if (ends == np.isfinite(found[high])).all():
         return

@@ -46,6 +46,18 @@ def bound(backend, dtype: str, way: Way, addresses, scale: Scale = AS_IT_IS, kee
     return _on_host(backend, dtype, way, addresses, keep)
 
 
+def in_turn(runs: list):
+    """run(), which does all of them, one after the other."""
+    if len(runs) == 1:
+        return runs[0]
+
+    def run() -> None:
+        for each in runs:
+            each()
+
+    return run
+
+
 def plain(style: str, way: Way, scale: Scale) -> bool:
     """Whether a library can do a way as it is. NumPy's product neither scales nor adds: the output has to be a copy."""
     if style == "threads":
@@ -181,14 +193,7 @@ def _on_device(call: _Call, way: Way, addresses, add: bool):
         shifts = [sum(t * axis.step[array] for t, axis in zip(turn, way.sums)) for array in (OUT, LEFT, RIGHT)]
         at = [address + shift * call.size for address, shift in zip(addresses, shifts)]
         runs.append(call.at(at, add or any(turn)))
-    if len(runs) == 1:
-        return runs[0]
-
-    def run():
-        for each in runs:
-            each()
-
-    return run
+    return in_turn(runs)
 
 
 def _by_columns(array: int, rows: Axis, columns: Axis) -> bool:

@@ -36,8 +36,8 @@ def call(mixture, names, arrays, backend, precision, depth=3, explained=False) -
     out = dict(state.inputs)
     if program:
         out |= state.run(program, limited=True)
-        if depth:
-            state.warn(depth + 1)
+    if depth:
+        state.warn(depth + 1)
 
     return {name: state.handed_back(name, out[name]) for name in names}
 
@@ -62,12 +62,13 @@ def call_kernel(mixture, name: str, arrays, backend, precision) -> dict:
 def call_updating(mixture, names, arrays, backend, precision) -> dict:
     """As `call`, by a kernel that updates what is both given and asked for, as a reactor does."""
     state = State.of_call(mixture, names, arrays, backend, precision)
+    state.explained = True  # by its status
     program = state.mixture.program(outputs=names, given=list(arrays), backend=state.backend, precision=precision)
     return _results(state, program, names, depth=6)
 
 
 def _results(state: State, program, names, depth: int) -> dict:
-    """The results of a program, without the checks of `call`: a kernel is called for its formula, and a reactor has a
+    """The results of a program that takes inputs as they are: a kernel is called for its formula, and a reactor has a
     status at each point."""
     out = state.run(program, limited=False)
     state.warn(depth)

@@ -105,6 +105,7 @@ def not_a_number(names: list[str], there: np.ndarray, points: Points, inputs: di
     return [
         f"{shown}: NaN at {points.count(there)} of {there.shape[1]} points, which the models do not reach; the first "
         f"is {points.place(found[1])}, there {_state(inputs, found[1]) or 'no scalar inputs'}."
+        + _wrong_sum(inputs, found[1])
     ]
 
 
@@ -121,9 +122,9 @@ def without_boundary(name: str, why: str, there: np.ndarray, points: Points, inp
 
 
 def check_results(program, results: dict, inputs: dict, points: Points, species) -> list[str]:
-    """results, inputs: {name: (rows, points)}. Raises StateError, which names field, value, point, kernel and the
-    point's inputs, for the first result that is not finite, a negative heat capacity or transport coefficient, or a
-    status that reports a point without a result. Returns sentences on what statuses report beside that."""
+    """results, inputs: {name: (rows, points)}. Raises StateError for the first result that is not finite, a negative
+    heat capacity or transport coefficient, or a status that reports a point without a result. The error names field,
+    value, point, kernel and the point's inputs. Returns sentences on what statuses report beside that."""
     notes = []
     for name in results:
         for report in registry.quantities[name].reports:
@@ -156,6 +157,17 @@ def _field(name: str, values, found) -> str:
 
 def _state(inputs: dict, point: int) -> str:
     return ", ".join(f"{n} = {float(v[0, point])!r}" for n, v in inputs.items() if len(v) == 1)
+
+
+def _wrong_sum(inputs: dict, point: int) -> str:
+    """A sentence on mass or mole fractions that do not sum to 1 at this point, else ""."""
+    for name in ("Y", "X"):
+        if name in inputs:
+            total = float(inputs[name][:, point].sum(dtype=np.float64))
+            if not abs(total - 1) <= SUM_Y:
+                return f" '{name}' sums to {total:.9g} over the species there, wanted 1 within {SUM_Y:g}."
+
+    return ""
 
 
 def left_range(values: dict, point: int, species) -> str:

@@ -9,6 +9,11 @@ import numpy as np
 from ..engine.backend.base import on_device
 
 
+def reasons_of(species, why: dict[int, str]) -> dict[int, str]:
+    """{status: reason}, with the end of the temperatures for {T_end}."""
+    return {status: reason.format(T_end=f"{species.T_end:g}") for status, reason in why.items()}
+
+
 def warn_of_lost(what: str, status, why: dict[int, str], known=None, stacklevel: int = 3) -> None:
     """A RuntimeWarning with the number of points whose status is not 0, the first of them, and why, if there are any.
 

@@ -15,7 +15,7 @@ from .arrays import call, call_kernel, has_composition
 from .declare import option
 from .equilibria import calls
 from .labelled import labels_of
-from .lost import warn_of_lost
+from .lost import reasons_of, warn_of_lost
 from .model_constants import Constant, ModelConstants
 from .one_state import properties_of_one
 from .phases import critical_point, saturation
@@ -380,15 +380,20 @@ class Mixture:
 
         held: what stays constant. "TP" temperature and pressure, "TV" T and density, "HP" enthalpy and pressure (an
         adiabatic flame), "UV" internal energy and density (a closed vessel), "SP" and "SV" entropy and pressure or
-        density. state: two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays or by name as
-        `properties` takes them; the quantities that are held follow from it, or are among it. Shapes broadcast.
-        Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found. NaN and a
-        RuntimeWarning with 1 not found (no state, or denser than the equation permits), 2 T beyond 20 to 6000 K, 3 the
-        state lies between vapour and liquid, whose entropies or enthalpies differ. The amounts of the elements stay;
-        species without an element that is there have 0; traces are right down to mole fractions of 1e-50.
-        One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in components.
-        Raises ArgumentError, for other names in the state, species whose atoms are not known and phases equilibrium
-        too.
+        density.
+
+        state: two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays or by name as `properties`
+        takes them. The quantities that are held follow from it, or are among it. Shapes broadcast.
+
+        Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found. Elsewhere results are NaN, with a
+        RuntimeWarning: 1 not found (no state, or denser than the equation permits); 2 T below 20 K or above
+        species.T_end; 3 the state lies between vapour and liquid, whose entropies or enthalpies differ.
+
+        The amounts of the elements stay; species without an element that is there have 0. Traces are right down to mole
+        fractions of 1e-50. One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in
+        components.
+
+        Raises ArgumentError for other names in the state, species whose atoms are not known, and phases equilibrium.
         """
         state = {name: given for name, given in state.items() if given is not None}
         labels = labels_of(self, state)
@@ -434,10 +439,13 @@ class Mixture:
         not depend on it.
         Tolerances are constants, kernels.set_constant: react_rtol (1e-4; relative error of Y, and of T), react_atol
         (1e-12, of Y), react_most (10000 steps).
+
         Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
-        point: 0 done; 1 too many steps; 2 step too small; 4 T left 200 to 6000 K; 5 input out of range (T outside 200
-        to 6000 K, Y below -1e-8, dt below 0, not a number). Where it is not 0, T, p and Y are NaN, with a
-        RuntimeWarning. Method: Rodas4 (Hairer & Wanner 1996; original not seen), analytic Jacobian, LU without
+        point: 0 done; 1 too many steps; 2 step too small; 4 T left its range, 200 K to species.T_end; 5 input out of
+        range (T outside that, Y below -1e-8, dt below 0, not a number). Where it is not 0, T, p and Y are NaN, with a
+        RuntimeWarning.
+
+        Method: Rodas4 (Hairer & Wanner 1996; original not seen), analytic Jacobian, LU without
         pivoting: sparse for large mechanisms, by their reactions. Errors: as properties, also where there are no
         reactions.
         """
@@ -448,12 +456,12 @@ class Mixture:
         if labels:
             state = labels.plain(state)
 
-        if Y is None:
-            state["Y"] = call(self, ["Y"], {"X": state["X"]}, backend, precision)["Y"]
+        name = "X" if Y is None else "Y"
+        state["Y"] = call(self, ["Y"], {name: state[name]}, backend, precision)["Y"]
         start = {name: state[name] for name in "TpY"}
         out = Reactor(self, kind, backend, precision).react(start, state["dt"], last)
 
-        warn_of_lost("end of the reactions", out["status"], LOST)
+        warn_of_lost("end of the reactions", out["status"], reasons_of(self.species, LOST))
         return labels.dressed(out) if labels else out
 
     def ignition_delay(

@@ -19,7 +19,7 @@ from .arrays import call
 from .composition import fractions
 from .registry import registry
 from .species import NoSpecies
-from .state import COLDEST, HOTTEST, ROUNDED, WHOLE
+from .state import ROUNDED, WHOLE, range_of_models
 
 TEXTS = 64  # compositions as texts that a call remembers
 LARGEST = 2**53  # whole numbers up to this size are exact
@@ -76,8 +76,8 @@ class BoundState:
         if isinstance(species, NoSpecies):
             self.T_low, self.T_high = -np.inf, np.inf
         else:
-            self.T_low = min(COLDEST, species.T_min.min())
-            self.T_high = min(max(HOTTEST, species.T_max.max()), species.T_max.min())
+            self.T_low, T_high = range_of_models(species)
+            self.T_high = min(T_high, species.T_max.min())
 
     def _bind(self, arrays) -> None:
         """The program of the present backend, on arrays of one point. Raises what the call of arrays raises."""

@@ -200,8 +200,8 @@ class Search:
         return f" (or {', or '.join(ways)})" if ways else ""
 
     def _ways(self) -> str:
-        """Where nothing is missing, but no kernel takes the combination: what T and p, if they were not given, can be
-        computed from."""
+        """Sentences on the inputs from which T and p, if they were not given, can be computed. For calls where nothing
+        is missing, but no kernel takes the combination."""
         plain = self._of_temperature()
         text = ""
         for name in (name for name in ("T", "p") if name not in self._given):

@@ -21,6 +21,11 @@ ROUNDED = 1e-3  # mass fractions of files and of float32 sum to 1 within this; a
 COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
 
 
+def range_of_models(species) -> tuple[float, float]:
+    """(lowest, highest) T [K] that calls with T take: as far as the polynomials of any species."""
+    return min(COLDEST, species.T_min.min()), max(HOTTEST, species.T_max.max())
+
+
 class State:
     """The arrays of one call. device: whether any of them is on a device; then results are, too.
 
@@ -202,7 +207,7 @@ class State:
         if checked:
             made = {name: self._on_host(bound[name]) for name in program.writes}
             self.notes += check.check_results(program, made, given, self.points, self.mixture.species)
-        elif limited:
+        elif not self.explained or limited:
             self._note_reports(program, bound)
             self._note_nan(program, bound)
 
@@ -272,7 +277,7 @@ class State:
         if isinstance(species, NoSpecies):
             return T
 
-        low, high = min(COLDEST, species.T_min.min()), max(HOTTEST, species.T_max.max())
+        low, high = range_of_models(species)
         left = (T < low) | (T > high)
 
         if left.any():

@@ -134,7 +134,7 @@ def counting(tmp_path):
 template <class M, class R, class Species>
 POINT_FN void steps_h_p(const M &m, const R h, const R p, const Species &Y, const R R_s, const R T_start, R &steps) {{
     R T, unconverged, count = R(0.0);
-    temperature_of(h, T_start, [&](const R at, R &value, R &slope) {{
+    temperature_of(m, h, T_start, [&](const R at, R &value, R &slope) {{
         CubicState<R> s;
         cubic_state(m, at, p, Y, pair_sums<M, R>(m, Y), R_s, s);
         cubic_enthalpy(m, at, R_s, s.h_ig, s.Z, s.a, s.a_T, s.L, value);

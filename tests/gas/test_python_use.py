@@ -8,11 +8,8 @@ import pytest
 from mixtures_for_tests import species_set
 from tensor_cases import on_stand_in
 
-from frame.tools.validate.cantera import GETTERS
 from kernels import ArgumentError, Mixture, SpeciesData, StateError, set_constant
 from kernels.gas.composition import fractions
-from kernels.gas.other_names import OTHER_NAMES, meant
-from kernels.gas.registry import registry
 
 SPECIES = ("CH4", "O2", "CO2")
 
@@ -284,7 +281,7 @@ def test_mass_fractions_that_are_off(mix, Y):
     with pytest.warns(RuntimeWarning, match=r"'Y' sums to 0.8 over the species at point \[1\], wanted 1 within 0.001"):
         got = density(mix, np.stack([Y, np.where(Y == 0.2, 0, Y)], axis=1))
     assert got[0] == density(mix, Y) and np.isnan(got[1])
-    assert np.isnan(density(mix, Y * np.nan)) and np.isnan(mix.kernel("molar_mass")(Y=1.1 * Y)["W"])
+    assert np.isnan(density(mix, Y * np.nan))
 
 
 # ---- what the models do not hold for --------------------------------------------------------------------------------
@@ -333,6 +330,21 @@ def test_results_that_are_nan_for_a_reason_of_their_own(mix, Y):
         mix.properties("rho", T=300.0, p=[np.nan, 1e5], Y=Y[:, None])
         mix.properties("rho", T=300.0, p=np.ma.array([-1.0, 1e5], mask=[True, False]), Y=Y[:, None])
         mix.properties("rho", T=np.zeros(0), p=-1.0, Y=Y[:, None])
+
+
+def test_amounts_without_a_sum_are_told_where_nothing_is_computed(mix):
+    with pytest.warns(RuntimeWarning, match="'X' sums to 0 over the species at the point"):
+        assert np.isnan(mix.properties("X", X=np.zeros(mix.ns))["X"]).all()
+
+
+@pytest.mark.parametrize("kernel, name", (("molar_mass", "Y"), ("mass_fractions", "X")))
+def test_a_kernel_by_itself_tells_of_fractions_that_do_not_sum_to_one(kernel, name, mix, Y):
+    """It takes them as they are, so that the bound is that of the kernels."""
+    off = np.array(Y)[:, None] * [1.0, 1.001, np.nan]
+    with pytest.warns(RuntimeWarning, match=rf"NaN at 1 of 3 points.*point \[1\].*'{name}' sums to 1.001 over"):
+        got = mix.kernel(kernel)(**{name: off})
+    for values in got.values():
+        assert np.isnan(values[..., 1:]).all() and np.isfinite(values[..., 0]).all()
 
 
 def test_polynomials_that_are_extrapolated(mix, Y):
@@ -527,42 +539,6 @@ def test_messages_say_what_was_meant(call, words, mix):
     with pytest.raises(ArgumentError, match=words) as caught:
         call(mix)
     assert len(str(caught.value)) < 400
-
-
-# ---- names of other codes -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "name, meant",
-    [
-        ("viscosity", "mu"),
-        ("thermal_conductivity", "lam"),
-        ("cp_mass", "cp"),
-        ("Dmass", "rho"),
-        ("SPEED_OF_SOUND", "c"),
-        ("int_energy_mass", "e"),
-        ("mean_molecular_weight", "W"),
-        ("mix_diff_coeffs", "D"),
-    ],
-)
-def test_names_of_other_codes_are_understood(name, meant):
-    with pytest.raises(ArgumentError, match=f"unknown quantity '{name}', did you mean '{meant}'"):
-        registry.refuse_unknown_quantity([name])
-
-
-def test_the_table_of_other_names_is_sound():
-    """Every quantity exists, no other name is a quantity of ours, and none stands for two."""
-    others = [other.lower() for names in OTHER_NAMES.values() for other in names.split()]
-    assert set(OTHER_NAMES) <= set(registry.quantities)
-    assert len(set(others)) == len(others) and not set(others) & set(registry.quantities)
-
-
-def test_the_getters_of_cantera_are_in_the_table():
-    """`validate` reads quantities from Cantera. Each is understood under Cantera's name."""
-    understood = {
-        name: attribute for name, attribute in GETTERS.items() if attribute.lower() not in registry.quantities
-    }
-    assert understood and all(meant(attribute) == name for name, attribute in understood.items())
 
 
 def test_reacting_without_reactions_is_refused_in_words_of_the_user(mix, Y):

@@ -297,6 +297,23 @@ def test_status_of_what_does_not_end():
     assert hot["status"] == 4 and np.isnan(hot["p"])
 
 
+def test_mass_fractions_that_are_off():
+    """As in properties: divided by a sum that is off by rounding; further off, said and not a number there alone."""
+    mix = mixture(**IDEAL)
+    Y = np.array(mix.properties("Y", X="H2:2, O2:1")["Y"])
+    right = mix.react(1200.0, 1e5, Y, 1e-5)
+    near = mix.react(1200.0, 1e5, 1.0005 * Y, 1e-5)
+    assert near["T"] == pytest.approx(right["T"], rel=1e-12) and near["Y"] == pytest.approx(right["Y"], rel=1e-9)
+
+    off = Y[:, None] * [1.0, 1.01]
+    with (
+        pytest.warns(RuntimeWarning, match="1 not a state.*sum of 1"),
+        pytest.warns(RuntimeWarning, match=r"'Y' sums to 1.01 over the species at point \[1\]"),
+    ):
+        out = mix.react(1200.0, 1e5, off, 1e-5)
+    assert out["T"][0] == right["T"] and out["status"].tolist() == [0, 5]
+
+
 def test_refused():
     mix = mixture(**IDEAL)
     with pytest.raises(ArgumentError, match="kind = 'volum', did you mean 'volume'"):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from mini_solver_runs import SMALL, restart_of, small
+from mini_solver_runs import SMALL, changed_case, restart_of, small
 from mixtures_for_tests import ROOT
 
 from examples.mini_solver.__main__ import main, split
@@ -285,16 +285,8 @@ GOOD = dict(
     ],
 )
 def test_a_wrong_case_is_told(change, told):
-    data = copy.deepcopy(GOOD)
-    for key, value in change.items():
-        section, _, name = key.partition(".")
-        if name:
-            data.setdefault(section, {})[name] = value
-        else:
-            data[section] = value
-
     with pytest.raises(FrameError, match=told):
-        Run(Case(data), out=io.StringIO())
+        Run(Case(changed_case(GOOD, change)), out=io.StringIO())
 
 
 def test_species_in_other_letters_and_by_usual_names(tmp_path):

@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from mini_solver_runs import restart_of, run, same
+from mini_solver_runs import changed_case, restart_of, run, same
 from mixtures_for_tests import ROOT
 
 from examples.mini_solver.__main__ import main
@@ -325,16 +325,8 @@ GOOD = dict(
     ],
 )
 def test_a_wrong_case_is_told(change, told):
-    data = copy.deepcopy(GOOD)
-    for key, value in change.items():
-        section, _, name = key.partition(".")
-        if name:
-            data.setdefault(section, {})[name] = value
-        else:
-            data[section] = value
-
     with pytest.raises(FrameError, match=told):
-        Run(Case(data), out=io.StringIO())
+        Run(Case(changed_case(GOOD, change)), out=io.StringIO())
 
 
 def test_fields_of_phases_are_unknown_without_the_option(tmp_path, capsys):

@@ -71,6 +71,41 @@ def test_several_data_on_a_line(tmp_path):
     assert orders.orders == {mix.names.index("H2"): 0.5, mix.names.index("O"): 1.5}
 
 
+AVOGADRO = 6.02214076e23  # 1/mol
+REVERSED = {"H+O2=O+OH": (2, 2), "H2+O2 <=> H+H + O2": (2, 3), "H+O+M=OH+M": (3, 2), "HO2=H+O2": (1, 2)}  # orders
+
+
+@pytest.mark.parametrize(
+    "head, units, number",
+    (("", "UNITS/MOLECULES/", AVOGADRO), ("MOLECULES", "", AVOGADRO), ("", "", 1.0)),
+    ids=("molecules of each", "molecules of all", "mol"),
+)
+def test_a_rate_of_its_own_for_the_reverse(head, units, number, tmp_path):
+    """REV makes two reactions. A in cm, mol or molecules, and s: that of each direction by its own order."""
+    chemistry = HEAD.replace("REACTIONS", f"REACTIONS {head}")
+    for equation, (ahead, back) in REVERSED.items():
+        efficiencies = "H2/2.5/ O2/.8/" if "M" in equation else ""
+        chemistry += (
+            f"{equation} {1e13 / number ** (ahead - 1):.12e} .5 1000. ! one\n"
+            f" rev / {2e14 / number ** (back - 1):.12e} -.5 2000. / {units} {efficiencies}\n"
+        )
+    mix = converted(tmp_path, chemistry + "H2+O=H+OH 1 0 0\nREV/0 0 0/\nEND\n")
+
+    *reactions, alone = mix.species.mechanism.reactions
+    assert not any(reaction.reversible for reaction in (*reactions, alone)) and len(reactions) == 2 * len(REVERSED)
+    for one, other, equation in zip(reactions[::2], reactions[1::2], REVERSED):
+        orders = REVERSED[equation]
+        assert (one.reactants, one.products) == (other.products, other.reactants)
+        assert one.rate == rate(1e13, orders[0], 0.5, 1000.0) and other.rate == rate(2e14, orders[1], -0.5, 2000.0)
+        if "M" in equation:
+            assert one.collider.of == other.collider.of == {mix.names.index("H2"): 2.5, mix.names.index("O2"): 0.8}
+
+
+def rate(size, order, b, E) -> Arrhenius:
+    """In SI; size in cm, mol and s, E in cal/mol."""
+    return Arrhenius(pytest.approx(size * 1e-6 ** (order - 1), rel=1e-6), b, pytest.approx(E * CAL))
+
+
 def test_a_fifth_element_and_the_temperature_beside_it(tmp_path):
     """Columns 74 to 78. With letters there the converter takes the default temperature, and loses the element."""
     thermo = THERMO + entry("X", "C   1H   2N   1O   2", " 1382.00CL  3") + entry("Y", "H   1", " 1382.00G")
@@ -111,6 +146,18 @@ REFUSED = {
     "TROE alone": ("H+O2+M=HO2+M 1 0 0\nTROE/.5 1 2/\n", 1, "TROE/.5 1 2/: H+O2+M=HO2+M has no LOW or HIGH"),
     "TCHEB alone": ("H+O2=HO2 1 0 0\nTCHEB/300 2000/ PCHEB/.1 1/\n", 1, "has no CHEB"),
     "a surface": ("END\nSITE/pt/ SDEN/2.7e-9/\npt(s)\n", 1, "surfaces are not read"),
+    "REV beside LOW": ("H+O2(+M)=HO2(+M) 1 0 0\nLOW/1 0 0/\nREV/1 0 0/\n", 2, "=HO2(+M) stands beside LOW: which rate"),
+    "REV beside PLOG": (
+        "H+O2=O+OH 1 0 0\nREV/1 0 0/\nPLOG/1 1 0 0/\n",
+        1,
+        "REV/1 0 0/ of H+O2=O+OH stands beside PLOG",
+    ),
+    "REV of =>": ("H+O2=>O+OH 1 0 0\nREV/1 0 0/\n", 1, "REV/1 0 0/: H+O2=>O+OH has no reverse; wanted = or <=>"),
+    "no rate": ("H+O2=O+OH\n", 0, "'H+O2=O+OH': wanted A, b and E behind the equation"),
+    "two numbers": ("H+O2=O+OH 1 0\n", 0, "'H+O2=O+OH 1 0': wanted A, b and E"),
+    "DUP in front": ("DUP\nH+O2=O+OH 1 0 0\n", 0, "DUP stands in front of the first reaction"),
+    "no values": ("H+O2=O+OH 1 0 0\nREV\n", 1, "REV// has 0 values, wanted 3"),
+    "no number": ("H+O2=O+OH 1 0 0\nREV/1.x12 0 0/\n", 1, "REV/1.x12 0 0/: '1.x12' is no number"),
     "a word too many": ("H+O2=O+OH 1 0 0\n REV/1 0 0 0/\n", 1, "REV/1 0 0 0/ has 4 values, wanted 3"),
 }
 
@@ -133,6 +180,7 @@ def test_what_the_converter_would_drop_is_refused(what, tmp_path):
         ("H 1.5", "", "got 'H 1.5'"),
         ("C   1  H   2", "", "got '  H  '"),
         ("H   1", "  1OOO.00", "got '  1OOO.00 ' in columns 66 to 75"),
+        ("H\t1", "", "a tab among data"),
     ],
 )
 def test_columns_that_are_misread(composition, middle, words, tmp_path):
@@ -150,7 +198,7 @@ def test_columns_that_are_misread(composition, middle, words, tmp_path):
 def test_the_converter_s_lines_are_those_of_the_file(tmp_path, capsys):
     """Lines that were joined and data that were set apart in front of the fault count as they stand."""
     pytest.importorskip("cantera")
-    wrong = HEAD + "H+O2(+M)=&\nHO2(+M) 1 0 0\nLOW/1 0 0/ TROE/.5 1 2/ H2/2/\nH+O2=O+OH 1 x 0\nEND\n"
+    wrong = HEAD + "H+O2(+M)=&\nHO2(+M) 1 0 0\nLOW/1 0 0/ TROE/.5 1 2/ H2/2/\nH+O2=O+XX 1 0 0\nEND\n"
     (tmp_path / "chem.inp").write_text(wrong)
     (tmp_path / "therm.dat").write_text(THERMO)
 

@@ -147,7 +147,7 @@ def test_layouts_of_chemkin_files(written, tmp_path):
 def test_the_converter_s_errors_are_passed_on(tmp_path, capsys):
     """With file and line; nothing is written."""
     pytest.importorskip("cantera")
-    wrong = CHEMISTRY.replace("H2+O2=>H+H+O2  1.0E+10 0.0 9.0E+04", "H2+O2=>H+H+O2  1.0E+10 0.0")
+    wrong = CHEMISTRY.replace("H2+O2=>H+H+O2", "H2+O2=>H+H+OX")
     before = {"chem.inp", "therm.dat", "tran.dat"}
 
     assert cli.main(["mechanisms", *files(tmp_path, wrong)]) == 1

@@ -94,7 +94,7 @@ def cell_reactor(name, header, equation, *constants):
         writes="T p rho_k reaction_status reaction_steps",
         constants=" ".join(dict.fromkeys(names)),
         source=reactor.source,
-        valid="200 to 6000 K; T, p, rho_k stay where the status is not 0",
+        valid="from 200 K to the end of the reactions; T, p, rho_k stay where the status is not 0",
         sweeps="states",
         double_only=reactor.double_only,
         alone=True,

@@ -78,7 +78,7 @@ class Smooth:
         return at(x + 1j * h, r + 0j).imag / h, at(x + 0j, r + 1j * h).imag / h
 
     def fluxes(self, x, r, viscous):
-        """Of mass, momentum in x and r, energy: along x, along r; and tau_theta."""
+        """Fluxes of mass, of momentum in x and r and of energy: along x, along r; and tau_theta."""
         rho, u, v, p = self.fields(x, r)
         (rho_x, u_x, v_x, p_x), (rho_r, u_r, v_r, p_r) = self.slopes(x, r)
         energy = p / (GAMMA - 1) + 0.5 * rho * (u * u + v * v)

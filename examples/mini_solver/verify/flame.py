@@ -114,8 +114,9 @@ def tube(cells, end, start):
 
 
 def flame(quick, pictures):
-    """Its speed is that of the gas that comes in, less that of the front. It starts from Cantera's profile; speed is
-    taken from the second half of the time, with Cantera's flame at the pressure that the fresh gas then has."""
+    """Speed of a flame: that of the gas that comes in, less that of the front. The flame starts from Cantera's profile;
+    its speed is taken from the second half of the time, and compared with Cantera's flame at the pressure that the
+    fresh gas then has."""
     cells, end = (80, 3e-5) if quick else (160, 6e-5)
     start = Flame(PRESSURE)
     speed = start.speed

@@ -1,4 +1,4 @@
-"""What a CPU's memory takes for the bytes of a kernel: plain loops that read, write and change as many.
+"""Time that a CPU's memory needs for the bytes of a kernel: plain loops that read, write and change as many.
 
 The pace of a machine's memory drifts with what others take of it. So these loops run in turns with the kernel, on the
 same threads, and its share is a ratio of one moment.

@@ -145,14 +145,7 @@ class Library(Organisation):
         runs = []
         for step in job:
             runs += _bound(backend, p.dtype, step, addresses, begin + copies * size, keep)
-        if len(runs) == 1:
-            return runs[0]
-
-        def run():
-            for each in runs:
-                each()
-
-        return run
+        return products.in_turn(runs)
 
     def again(self, plan, arrays, values, n: int):
         p, backend = plan.program, plan.backend

@@ -163,7 +163,7 @@ def _likely(message: str) -> str:
 
 
 def _piece(source: Source, text: str) -> str:
-    """Where people wrote the first line that the compiler names of a piece of the source: "equation 'rk', text of its
+    """The place where people wrote the first line that the compiler names: "equation 'rk', text of its
     alpha, line 2"; "" if it names none. text: the compiler's, up to the second error."""
     for at_line in re.finditer(r"\.(?:cpp:|cu[:(])(\d+)", text):
         line = int(at_line[1])

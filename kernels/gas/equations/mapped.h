@@ -300,7 +300,7 @@ template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_h_p_start(const M &m, const R h, const R p, const Species &Y, const R R_s,
                                                 const R T_start, R &T, R &unconverged) {
     temperature_of(
-        h, T_start,
+        m, h, T_start,
         [&](const R at, R &value, R &slope) {
             MappedState<R> s;
             mapped_state(m, at, p, Y, R_s, s);
@@ -321,7 +321,7 @@ POINT_FN void mapped_temperature_from_s_p_start(const M &m, const R s, const R p
                                                 const R R_s, const R T_start, R &T, R &unconverged) {
     const R mixing = entropy_of_mixing(m, p, Y, W);
     temperature_of(
-        s, T_start,
+        m, s, T_start,
         [&](const R at, R &value, R &slope) {
             MappedState<R> state;
             mapped_state(m, at, p, Y, R_s, state);
@@ -354,7 +354,7 @@ POINT_FN void mapped_temperature_from_e_rho_start(const M &m, const R e, const R
                                                   const R T_start, R &T, R &unconverged) {
     const auto delta = delta_of(m, Y);
     temperature_of(
-        e, T_start,
+        m, e, T_start,
         [&](const R at, R &value, R &slope) {
             MappedState<R> s;
             mapped_state_of_density(m, at, rho, Y, R_s, delta, s, value);
@@ -376,7 +376,7 @@ POINT_FN void mapped_temperature_from_p_rho_start(const M &m, const R p, const R
                                                   R &shift_mix, R &shift_w) {
     const auto delta = delta_of(m, Y);
     temperature_of(
-        select(p <= HIGHEST_PRESSURE, p, R(NOT_A_NUMBER)), T_start,
+        m, select(p <= HIGHEST_PRESSURE, p, R(NOT_A_NUMBER)), T_start,
         [&](const R at, R &value, R &slope) {
             MappedState<R> s;
             mapped_mixture_state(m, at, Y, s);

@@ -9,7 +9,7 @@ need no such terms serve this equation too. Where `mapped` lacks a kernel, the q
 from ..declare import point_kernel, quantity
 from ..thermal.derivatives import PAIRS as ROWS
 from ..thermal.ideal_gas import NASA
-from ..thermal.inversion import METHOD, SINGLE
+from ..thermal.inversion import METHOD, RANGE, SINGLE
 from .cubic import DELTA, KIJ, PAIRS
 from .records import MAPPED
 
@@ -121,7 +121,7 @@ kernel(
 # ---- From other variables than T and p
 
 
-def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; 0 < p <= 1e9 Pa", also=""):
+def inversion(name, reads, given, more="", valid=f"{RANGE}; 0 < p <= 1e9 Pa", also=""):
     """Declares the two kernels of an inversion: with a start of the host's own, T_start, and without. also: results
     beside T and unconverged."""
     for start in ("", " T_start"):
@@ -141,12 +141,12 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; 0 < p
 
 inversion("h_p", "h p Y R_s", "h", " h_mid?")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
-inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid="T between 20 and 6000 K; 1/rho above the volume at w = b")
+inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid=f"{RANGE}; 1/rho above the volume at w = b")
 inversion(
     "p_rho",
     "p rho Y R_s",
     "p rho",
-    valid="T between 20 and 6000 K; 1/rho above the volume at w = b; p <= 1e9 Pa",
+    valid=f"{RANGE}; 1/rho above the volume at w = b; p <= 1e9 Pa",
     also=" Z vol v_free shift_mix shift_w",
 )
 kernel(

@@ -10,8 +10,8 @@ from ...engine.values import real_array
 from ..arrays import call
 from ..composition import fractions
 from ..labelled import plain_composition
-from ..lost import warn_of_lost
-from ..state import COLDEST, HOTTEST
+from ..lost import reasons_of, warn_of_lost
+from ..state import range_of_models
 
 # What stays constant: its names, and whether T is one of them
 HELD = {
@@ -25,7 +25,7 @@ HELD = {
 STATE = ("T", "p", "rho", "h", "e", "s", "X", "Y")  # of these a user gives two, and X or Y
 WHY = {  # by status
     1: "not found (the input is no state, or denser than the equation permits)",
-    2: "would be beyond 20 to 6000 K",
+    2: "would be beyond 20 to {T_end} K",
     3: "between vapour and liquid: no single phase",
 }
 NEEDS = {"C": 1.0, "H": 0.25, "S": 1.0, "O": -0.5}  # molecules of O2 for an atom: CO2, H2O, SO2
@@ -65,15 +65,17 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
         end[name] = out[f"{name}_eq"] if f"{name}_eq" in out else (start[name] + 0.0 * out["status_eq"])[...]
     more = call(mixture, ["X", "rho", "h"], end, **silent)
 
-    told = (lambda status: _out_of_range(state["T"], status.shape)) if "T" in state else None
-    warn_of_lost("chemical equilibrium", out["status_eq"], WHY, told, stacklevel=4)
+    species = mixture.species
+    told = (lambda status: _out_of_range(species, state["T"], status.shape)) if "T" in state else None
+    warn_of_lost("chemical equilibrium", out["status_eq"], reasons_of(species, WHY), told, stacklevel=4)
     return {**end, **more, "status": out["status_eq"], "steps": out["steps_eq"]}
 
 
-def _out_of_range(T, shape) -> np.ndarray:
+def _out_of_range(species, T, shape) -> np.ndarray:
     """Mask of the points whose T is outside the range of the models. `call` has warned of them."""
     host: np.ndarray = np.ma.filled(np.ma.asarray(T.get() if on_device(T) else T, float), np.nan)
-    return np.broadcast_to((host < COLDEST) | (host > HOTTEST), shape)
+    low, high = range_of_models(species)
+    return np.broadcast_to((host < low) | (host > high), shape)
 
 
 def mixture_of(mixture, fuel, oxidizer, phi, basis: str) -> np.ndarray:

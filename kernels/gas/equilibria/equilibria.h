@@ -130,7 +130,7 @@ POINT_FN void equilibrium_step(const M &m, const Closed<R> &closed, const R T, c
             target += closed.target * inv_R - have;
         }
         step.miss = target / (s.heat + slope);
-        const R up = log(T_HIGHEST / T);
+        const R up = log(M::T_end / T);
         const R down = log(T_LOWEST / T);
         step.ln_T = select(step.near < calm, within(step.miss, LARGEST_T_STEP), R(0.0));
         step.ln_T = select(closed_in, R(0.0), larger(smaller(step.ln_T, up), down));
@@ -182,7 +182,7 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
     start<VOLUME>(m, s.g, n_0, where, ln_n, o);
 
     R low = R(T_LOWEST);
-    R high = R(T_HIGHEST);
+    R high = R(M::T_end);
     auto open = where;
     auto found = nowhere<R>();
     auto real = nowhere<R>();
@@ -229,7 +229,7 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
         auto outside = nowhere<R>();
         if constexpr (GIVEN != Given::T) {
             settled = settled && fabs(step.miss) < JUMP;
-            const auto beyond = open && closed_in && (T <= T_LOWEST || T >= T_HIGHEST);
+            const auto beyond = open && closed_in && (T <= T_LOWEST || T >= M::T_end);
             const auto jumps = open && closed_in && !beyond && step.most < STEADY && fabs(step.miss) >= JUMP;
             status = select(beyond, R(BEYOND), select(jumps, R(BETWEEN), status));
             outside = beyond || jumps;
@@ -239,7 +239,7 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
             low = select(knows && step.miss > 0.0, larger(T, low), low);
             high = select(knows && step.miss < 0.0, smaller(T, high), high);
 
-            const R next = at_most(at_least(R(T * exp(share * step.ln_T)), T_LOWEST), T_HIGHEST);
+            const R next = at_most(at_least(R(T * exp(share * step.ln_T)), T_LOWEST), M::T_end);
             const R before = T;
             const auto cut = steps > PATIENCE && fabs(step.ln_T) >= LARGEST_T_STEP; // may lead from end to end
             const auto kept = next >= low && next <= high && !cut;

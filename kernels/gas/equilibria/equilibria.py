@@ -12,7 +12,7 @@ from ..equations.records import ROOTS
 from ..records import Constants
 from ..registry import registry
 from ..thermal.derivatives import PAIRS
-from ..thermal.ideal_gas import NASA
+from ..thermal.ideal_gas import END, NASA
 
 QUANTITIES = ("T_eq", "p_eq", "Y_eq", "status_eq", "steps_eq")
 for name, unit, what, *per in (
@@ -22,7 +22,7 @@ for name, unit, what, *per in (
     (
         "status_eq",
         "1",
-        "0: equilibrium found; results are NaN: 1 not found, 2 beyond 20 to 6000 K, 3 between vapour and liquid",
+        "0: equilibrium found; results are NaN: 1 not found, 2 T beyond the range, 3 between vapour and liquid",
     ),
     ("steps_eq", "1", "steps of Newton's method that the equilibrium took"),
 ):
@@ -112,7 +112,7 @@ def kernel(given, writes):
             writes=f"{writes} {RESULTS}",
             constants=f"W inv_p_ref {NASA} {OWN}{own}",
             source=SOURCE,
-            valid="p > 0; T of 20 to 6000 K; one gas phase",
+            valid=f"p > 0; T from 20 to {END}; one gas phase",
             when={"equation": when},
             given=given,
             sweeps="states",

@@ -17,7 +17,7 @@ from ..species.reactions import Arrhenius, Falloff, Reaction
 from . import tabled
 from .falloffs import FalloffRow, falloff_row, reference_limit
 
-T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
+COLDEST = 200.0  # K, as in rates.h
 FARTHEST = 400.0  # of |L_k|, 50 less than the bound in rates.h: room for ln gamma
 MOST = 500.0  # of |sums of L_k| over the species of a side, the exponents of products: room for rate coefficients
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))  # (species of the left side, of the right side)
@@ -119,7 +119,7 @@ class ReactionTables:
 
     ns: int
     reactions: tuple[Reaction, ...]
-    L: np.ndarray  # (ns, temperatures of T_GRID): L_k of rates.h
+    L: np.ndarray  # (ns, temperatures): L_k of rates.h
     shift: np.ndarray  # (2, ns): alpha, beta of each species; alpha + beta/T cancels in every reaction
     exponents: list[tuple[float, float]]  # (b, E/R [K]) of rate coefficients, each pair once
     colliders: list[ColliderRow]  # those of falloffs first
@@ -260,16 +260,17 @@ class ReactionTables:
 def _elements(species, mechanism):
     """(L (ns, T), shift (2, ns)): g/RT + ln(RT/p_ref) less the nearest sum over atoms of alpha + beta/T, which cancels
     in every reaction; and the two coefficients of this sum for each species."""
-    ideal = [species.polynomial(s, T_GRID) for s in range(species.ns)]
-    g = np.array([h - entropy + np.log(species.R * T_GRID / species.p_ref) for _, h, entropy in ideal])
+    T = np.geomspace(COLDEST, species.T_end, 60)  # over which exponentials have to stay in range
+    ideal = [species.polynomial(s, T) for s in range(species.ns)]
+    g = np.array([h - entropy + np.log(species.R * T / species.p_ref) for _, h, entropy in ideal])
 
     atoms = mechanism.composition
-    basis = np.stack([atoms[:, None] * np.ones_like(T_GRID)[:, None], atoms[:, None] / T_GRID[:, None]], axis=-1)
+    basis = np.stack([atoms[:, None] * np.ones_like(T)[:, None], atoms[:, None] / T[:, None]], axis=-1)
     columns = basis.reshape(g.size, -1)
     fit = np.linalg.lstsq(columns, g.ravel(), rcond=None)[0].reshape(-1, 2)
 
     shift = atoms @ fit
-    return g - shift[:, :1] - shift[:, 1:] / T_GRID, shift.T
+    return g - shift[:, :1] - shift[:, 1:] / T, shift.T
 
 
 # ---------------------------------------------------------------- reactions

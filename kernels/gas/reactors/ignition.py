@@ -14,7 +14,7 @@ import numpy as np
 from ...engine.errors import is_one_of, refuse
 from ...engine.values import real_number
 from ..arrays import call
-from ..lost import warn_of_lost
+from ..lost import reasons_of, warn_of_lost
 from .calls import LOST, Reactor
 
 SLOPE = "slope"  # criterion: the steepest rise of T
@@ -88,7 +88,8 @@ def ignition_delay(reactor: Reactor, state: dict, criterion, longest):
 
     delay = np.where(ignites, around.delay, np.nan).reshape(shape)
     lost = np.where(ignites, 0.0, status).reshape(shape)
-    warn_of_lost("ignition delay", lost if hidden is None else np.ma.array(lost, mask=hidden), LOST, stacklevel=4)
+    shown = lost if hidden is None else np.ma.array(lost, mask=hidden)
+    warn_of_lost("ignition delay", shown, reasons_of(mixture.species, LOST), stacklevel=4)
 
     return np.ma.array(delay, mask=hidden) if hidden is not None else delay
 

@@ -5,7 +5,7 @@
 #pragma once
 #include "gas/reactors/closed_reactor.h"
 
-constexpr double REACT_COLDEST = 200.0, REACT_HOTTEST = 6000.0, LEAST_FRACTION = -1e-8;
+constexpr double REACT_COLDEST = 200.0, LEAST_FRACTION = -1e-8;
 enum { REACTED, TOO_MANY_STEPS, STEP_TOO_SMALL, LEFT_RANGE = 4, INPUT_OUT_OF_RANGE };
 
 // LU in place without pivoting, 1/u on the diagonal. 4/h on the diagonal dominates where h is small: a pivot that is
@@ -398,7 +398,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
     POINT_FN void begin(const M &m, const R rho, const Flag fit, const R dt_given) {
         dt = dt_given;
         const R T = of_owner(z, NS);
-        auto good = fit && T >= REACT_COLDEST && T <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
+        auto good = fit && T >= REACT_COLDEST && T <= M::T_end && dt >= 0.0 && dt < 1e300;
         good = good && rho > 0.0 && rho < 1e300;
         R wrong = R(0.0);
         FOR_OWN (k, NS) wrong += select(z[own(k)] >= LEAST_FRACTION * rho, R(0.0), R(1.0));
@@ -474,7 +474,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
                     for (int j = 0; j < (AT_ONCE ? STAGES - 1 : s); ++j) sum += a[row + j] * K[j][own(i)];
                     z1[own(i)] = sum;
                 }
-                if (owns(NS)) z1[own(NS)] = at_most(at_least(z1[own(NS)], REACT_COLDEST), REACT_HOTTEST);
+                if (owns(NS)) z1[own(NS)] = at_most(at_least(z1[own(NS)], REACT_COLDEST), M::T_end);
                 changes(m, z1, f);
             }
             FOR_UNKNOWNS(i, N) {
@@ -507,7 +507,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         unit_before = select(taken, unit, R(0.0));
         h = smaller(larger(R(0.9 * unit * at_most(at_least(moved, 0.7), 1.1)), R(0.2 * h)), R(60.0 * h));
         const R T = of_owner(z, NS);
-        const auto gone = taken && !(T > REACT_COLDEST && T < REACT_HOTTEST);
+        const auto gone = taken && !(T > REACT_COLDEST && T < M::T_end);
         status = select(gone, R(double(LEFT_RANGE)), status);
         active = active && !gone && t < until;
         const auto stuck = active && !(t + h > t);

@@ -10,10 +10,11 @@ from ..equations.records import ROOTS
 from ..kinetics.rates import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
 from ..registry import registry
 from ..thermal.derivatives import PAIRS
+from ..thermal.ideal_gas import END
 
 STATUS = (
-    "0: done; 1: step limit; 2: step too small; 4: T left 200 to 6000 K; 5: input out of range (T outside 200 to 6000 "
-    "K, Y below -1e-8, not a number); T, p, Y are NaN where it is not 0"
+    f"0: done; 1: step limit; 2: step too small; 4: T left 200 to {END}; 5: input out of range (T outside that, Y "
+    "below -1e-8, not a number); T, p, Y are NaN where it is not 0"
 )
 for name, unit, what, *per in (
     ("omega_rho", "1/s", "d omega_i/d rho_j at constant T and other partial densities rho_k = rho Y_k", "ns*ns"),

@@ -314,7 +314,7 @@ def _composed(names: Names, types) -> list[str]:
 
 
 def _not_whole(names: Names, real: str) -> list[str]:
-    """One species: NaN into the scalar inputs of points whose composition is not 1."""
+    """Lines for mixtures of one species: NaN into the scalar inputs of points whose composition is not 1."""
     lines = [f"{real} {a}; load(at_{a} + t, {a});" for a in names.ones]
     lines.append(f"const {real} known = {' + '.join(f'not_whole({a})' for a in names.ones)};")
     for a in names.checked:

@@ -46,8 +46,8 @@ def _atoms_of() -> dict[str, tuple]:
 
 def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     """The package's names of the species, from a list or from one string with blanks or commas, written as
-    `meant` reads them. Raises ArgumentError for no name, for a set, for a species that comes twice, for a name that the
-    package does not have, with the nearest that it has, and for a name of several species."""
+    `meant` reads them. Raises ArgumentError for no name, a set, a species that comes twice, and a name of several
+    species; for a name that the package does not have, too, with the nearest that it has."""
     fits = isinstance(names, Iterable) and not isinstance(names, (set, frozenset))
     refuse(not fits, f"species {names!r}: wanted a text or a list of names; a set has no order.", ArgumentError)
     given = listed(names)

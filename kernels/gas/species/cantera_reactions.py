@@ -332,6 +332,8 @@ class _Reader:
         given, name = node.child("efficiencies"), equation.collider
         default = node.number("default-efficiency", default=1.0 if name == "M" else 0.0)
         factors = {key: given.number(key) for key in given.data}
+        for key, factor in [("default-efficiency", default), *factors.items()]:
+            node.refuse(factor < 0, f"efficiencies: {key} is {factor:g}, wanted 0 or more.")
         if name != "M":
             strange = default != 0 or set(factors) - {name}
             node.refuse(strange, f"{name} is the collider: wanted no other efficiencies, and none by default.")

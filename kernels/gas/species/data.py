@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # ruamel.yaml is needed for files only
 
     from .cantera_reactions import ReactionText
 
+HELD_TO = 6000.0  # K, to which the models go with polynomials that end below, extrapolated
 NASA_CONTINUITY = 1e-3  # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
 NAMED = 12  # how many species a message names
 
@@ -79,6 +80,12 @@ class SpeciesData(_Arrays):
     @property
     def ns(self) -> int:
         return len(self.names)
+
+    @property
+    def T_end(self) -> float:
+        """Where searches for a temperature, equilibria and reactors end [K]: where the first of the species'
+        polynomials does, at 6000 K at least."""
+        return max(HELD_TO, float(self.T_max.min()))
 
     @property
     def mechanism(self) -> Mechanism:

@@ -24,6 +24,8 @@ for name, unit, what, *per in (
 ):
     quantity(name, unit, what, *per)
 
+# of searches for a temperature, equilibria and reactors: SpeciesData.T_end
+END = "6000 K, or to the end of all polynomials where that is higher"
 REACTS_FROM = 200.0  # K, COLDEST of kinetics/rates.h
 COMPOSITION = "sum(Y) = 1 within 1e-6 (else NaN); Y >= -0.001, used as it is"
 NASA = (
@@ -115,6 +117,7 @@ def ideal_gas(species, options) -> Constants:
     """Molar masses and NASA coefficients times R/W_i, so that bodies can sum over mass fractions. The species index is
     the fastest in memory: (7, ns), or (ranges, 9, ns)."""
     values = dict(W=species.W, inv_W=1 / species.W, inv_p_ref=[1 / species.p_ref])
+    numbers = {"T_end": species.T_end}
 
     is_fitted = options["cold_cp"] == "fitted"
     cold = [cold_polynomial(species, s) if is_fitted else None for s in range(species.ns)]
@@ -130,7 +133,7 @@ def ideal_gas(species, options) -> Constants:
             "cold_ranges": bool(has_cold.any()),
             "cold_reactions": bool(reacting.any()),
         }
-        return Constants(values | _nasa7(species, cold), sizes=sizes, notes=notes)
+        return Constants(values | _nasa7(species, cold), sizes=sizes, numbers=numbers, notes=notes)
 
     rows, T_break = _nasa9(species, cold)
     values |= dict(
@@ -139,7 +142,7 @@ def ideal_gas(species, options) -> Constants:
     )
 
     sizes = {"NASA9_RANGES": rows.shape[1], "cold_ranges": False, "cold_reactions": False}
-    return Constants(values, sizes=sizes, notes=notes)
+    return Constants(values, sizes=sizes, numbers=numbers, notes=notes)
 
 
 def _nasa7(species, cold) -> dict:
@@ -186,4 +189,4 @@ def _nasa9(species, cold):
     return np.concatenate([first, species.nasa9], 1), np.concatenate([species.T_min[:, None], T_break], 1)
 
 
-constants(f"W inv_p_ref h_mid {NASA.replace('?', '')}", ideal_gas)
+constants(f"W inv_p_ref h_mid T_end {NASA.replace('?', '')}", ideal_gas)

@@ -3,8 +3,8 @@
 #pragma once
 #include "gas/equations/cubic.h"
 
-constexpr double T_LOWEST = 20.0, T_HIGHEST = 6000.0,
-                 T_PLAIN = 300.0; // K: the bracket, and a start where none is given
+// K: the bracket of states of two phases, and a start where none is given. That of one phase ends at M::T_end.
+constexpr double T_LOWEST = 20.0, T_HIGHEST = 6000.0, T_PLAIN = 300.0;
 constexpr int T_STEPS = 60;
 
 // Points of a pack: which of them, and none; x within -most and most; 1 in the points of a mask, else 0.
@@ -79,16 +79,17 @@ template <class R> using RealSteps = typename StepsOf<R, (number<R>::lanes > 1 |
 // a bracket; where a step leaves it, or is not half of the step before the last, the bracket is halved (in log T). A
 // point that is done stays as it is, so that its result does not depend on its neighbours. unconverged: 0, found; 1,
 // the function jumps over the target, T is where; 2, nothing found, T is NaN.
-template <class Steps, class R, class State>
-POINT_FN void temperature_by(Steps steps, const R target, const R start, const State &state, R &T, R &unconverged) {
+template <class M, class Steps, class R, class State>
+POINT_FN void temperature_by(const M &, Steps steps, const R target, const R start, const State &state, R &T,
+                             R &unconverged) {
     // the step that is within `near` is still taken: what is left is of the order of its square
     constexpr double near = number<R>::wide ? 1e-17 : 1e-9;
     constexpr double shut = number<R>::wide ? 1e-20 : 1e-11;
     R low = R(T_LOWEST);
-    R high = R(T_HIGHEST);
-    R last = R(T_HIGHEST);
-    R before = R(T_HIGHEST);
-    R at = select(start > T_LOWEST && start < T_HIGHEST, start, R(T_PLAIN));
+    R high = R(M::T_end);
+    R last = R(M::T_end);
+    R before = R(M::T_end);
+    R at = select(start > T_LOWEST && start < M::T_end, start, R(T_PLAIN));
     auto open = target > -1e300 && target < 1e300;
     unconverged = R(2.0);
     for (int step = 0; step < T_STEPS; ++step) {
@@ -107,7 +108,7 @@ POINT_FN void temperature_by(Steps steps, const R target, const R start, const S
         R next = guess;
         if (!all_of(straight)) next = select(straight, guess, sqrt(low * high));
         const auto jump =
-            closed && at > T_LOWEST * (1.0 + 1e-9) && at < T_HIGHEST * (1.0 - 1e-9); // at an end there is none
+            closed && at > T_LOWEST * (1.0 + 1e-9) && at < M::T_end * (1.0 - 1e-9); // at an end there is none
         unconverged = select(open && there, R(0.0), select(open && jump, R(1.0), unconverged));
         before = last;
         last = fabs(next - at);
@@ -118,9 +119,9 @@ POINT_FN void temperature_by(Steps steps, const R target, const R start, const S
     T = select(unconverged < 1.5, at, R(NOT_A_NUMBER));
 }
 
-template <class R, class State>
-POINT_FN void temperature_of(const R target, const R start, const State &state, R &T, R &unconverged) {
-    temperature_by(RealSteps<R>(), target, start, state, T, unconverged);
+template <class M, class R, class State>
+POINT_FN void temperature_of(const M &m, const R target, const R start, const State &state, R &T, R &unconverged) {
+    temperature_by(m, RealSteps<R>(), target, start, state, T, unconverged);
 }
 
 // ---- where no start is given: T of an ideal gas
@@ -208,7 +209,7 @@ POINT_FN bool ideal_by_halley(const IdealGasAt<M, R, Species> &gas, const R targ
         const R most = 1e-5 * start;
         const R low = start - most;
         const R high = start + most;
-        if (!(low > T_LOWEST && high < T_HIGHEST && gas.holds(low) && gas.holds(high))) return false;
+        if (!(low > T_LOWEST && high < M::T_end && gas.holds(low) && gas.holds(high))) return false;
 
         T = start - last;
         unconverged = R(0.0);
@@ -248,7 +249,7 @@ POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, 
         if (ideal_by_halley(gas, h, R(0.0), T, unconverged)) return;
     }
     temperature_by(
-        NewtonSteps<R>(), h, ideal_start(gas, h, R(0.0)),
+        m, NewtonSteps<R>(), h, ideal_start(gas, h, R(0.0)),
         [&](const R at, R &value, R &slope) INLINED { gas(at, slope, value); }, T, unconverged);
 }
 
@@ -259,7 +260,7 @@ POINT_FN void ideal_temperature_from_e(const M &m, const R e, const Species &Y, 
         if (ideal_by_halley(gas, e, R_s, T, unconverged)) return;
     }
     temperature_by(
-        NewtonSteps<R>(), e, ideal_start(gas, e, R_s),
+        m, NewtonSteps<R>(), e, ideal_start(gas, e, R_s),
         [&](const R at, R &value, R &slope) INLINED {
             gas(at, slope, value);
             value -= R_s * at;
@@ -275,7 +276,7 @@ POINT_FN void ideal_temperature_from_s_p(const M &m, const R s, const R p, const
     const R mixing = entropy_of_mixing(m, p, Y, W);
     ideal_gas(m, R(T_PLAIN), Y, cp, h);
     temperature_by(
-        NewtonSteps<R>(), s, T_PLAIN * exp((s + mixing - entropy_of_temperature(m, R(T_PLAIN), Y)) / cp),
+        m, NewtonSteps<R>(), s, T_PLAIN * exp((s + mixing - entropy_of_temperature(m, R(T_PLAIN), Y)) / cp),
         [&](const R at, R &value, R &slope) INLINED {
             R h;
             ideal_gas(m, at, Y, slope, h);
@@ -288,7 +289,7 @@ POINT_FN void ideal_temperature_from_s_p(const M &m, const R s, const R p, const
 template <class M, class R>
 POINT_FN void ideal_temperature_from_p_rho(const M &, const R p, const R rho, const R R_s, R &T, R &unconverged) {
     const R at = p / (select(rho > 0.0, rho, R(NOT_A_NUMBER)) * R_s);
-    const auto found = at >= T_LOWEST && at <= T_HIGHEST;
+    const auto found = at >= T_LOWEST && at <= M::T_end;
     T = select(found, at, R(NOT_A_NUMBER));
     unconverged = select(found, R(0.0), R(2.0));
 }
@@ -324,7 +325,7 @@ POINT_FN void temperature_from_h_p_start(const M &m, const R h, const R p, const
                                          const R T_start, R &T, R &unconverged) {
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
-        h, T_start,
+        m, h, T_start,
         [&](const R at, R &value, R &slope) INLINED {
             CubicState<R> s;
             cubic_state(m, at, p, Y, pairs, R_s, s);
@@ -346,7 +347,7 @@ POINT_FN void temperature_from_s_p_start(const M &m, const R s, const R p, const
     const R mixing = entropy_of_mixing(m, p, Y, W);
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
-        s, T_start,
+        m, s, T_start,
         [&](const R at, R &value, R &slope) INLINED {
             CubicState<R> state;
             cubic_state(m, at, p, Y, pairs, R_s, state);
@@ -392,7 +393,7 @@ POINT_FN void temperature_at_density(const M &m, const R e, const R rho, const S
     const R L = departure_integral(eos, b, R(1.0 / (v_free + (0.5 * eos.linear) * b)));
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
-        select(v_free > 0.0, e, R(NOT_A_NUMBER)), T_start,
+        m, select(v_free > 0.0, e, R(NOT_A_NUMBER)), T_start,
         [&](const R at, R &value, R &slope) INLINED {
             R cp_ig, h_ig, a, a_T, a_TT, same_b, same_shift;
             cubic_mixture_at(m, at, Y, pairs, a, a_T, a_TT, same_b, same_shift);
@@ -434,7 +435,7 @@ POINT_FN void temperature_from_p_rho_start(const M &m, const R p, const R rho, c
     const R of_a = inv * v_free;
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
-        select(v_free > 0.0, p, R(NOT_A_NUMBER)), T_start,
+        m, select(v_free > 0.0, p, R(NOT_A_NUMBER)), T_start,
         [&](const R at, R &value, R &slope) INLINED {
             R a, a_T, a_TT, same_b, same_shift;
             cubic_mixture_at(m, at, Y, pairs, a, a_T, a_TT, same_b, same_shift);

@@ -8,9 +8,10 @@ iteration. `unconverged` tells hosts by point what was not found.
 from ..declare import point_kernel, quantity
 from ..equations.cubic import DELTA, FAMILY
 from ..registry import registry
+from .ideal_gas import END
 
 for name, unit, what in (
-    ("T_start", "K", "start of the iteration for T; where it is not between 20 and 6000 K, 300 K"),
+    ("T_start", "K", "start of the iteration for T; where it is not between 20 K and the end of the search, 300 K"),
     (
         "unconverged",
         "1",
@@ -24,14 +25,15 @@ SINGLE = (
     "it ends where a step is below 1e-9 of T, and rounding h, e or s to single (6e-8) moves T by more, "
     "in boiling mixtures by any amount"
 )
-METHOD = "Newton's method in a bracket of 20 to 6000 K, 60 steps at most"
+METHOD = f"Newton's method in a bracket of 20 to {END}, 60 steps at most"
+RANGE = f"T from 20 to {END}"
 NOTE = (
     "1 in unconverged: h between two phases of equal Gibbs energy (a mixture boils at one temperature here), or at a "
     "temperature where an f_i of a published alpha changes sign, since a' jumps there"
 )
 
 
-def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0", also=""):
+def inversion(name, reads, given, more="", valid=f"{RANGE}; p > 0", also=""):
     """Declare the two kernels of an inversion: with a start of the host's own, T_start, and without.
 
     name: of the pair in the kernels' names. reads, given: as in point_kernel. more: further constants. also: results
@@ -56,8 +58,8 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
 
 inversion("h_p", "h p Y R_s", "h", " h_mid?")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
-inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid="T between 20 and 6000 K; 1/rho > b")
-inversion("p_rho", "p rho Y R_s", "p rho", valid="T between 20 and 6000 K; 1/rho > b", also=" Z vol v_free")
+inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid=f"{RANGE}; 1/rho > b")
+inversion("p_rho", "p rho Y R_s", "p rho", valid=f"{RANGE}; 1/rho > b", also=" Z vol v_free")
 
 
 def ideal_kernel(name, reads, writes, given, source, valid, **more):
@@ -87,7 +89,7 @@ for name, reads, given, further in (
         "T unconverged",
         given,
         METHOD,
-        "T between 20 and 6000 K",
+        RANGE,
         constants=f"{NASA}{further}",
         packs=2,
         double_only=SINGLE,
@@ -98,7 +100,8 @@ ideal_kernel(
     "T unconverged",
     "p rho",
     "definition, T = p/(rho R_s)",
-    "T between 20 and 6000 K (else NaN)",
+    f"{RANGE} (else NaN)",
+    constants="T_end?",
 )
 ideal_kernel("ideal_pressure", "rho T R_s", "p", "rho", "definition, p = rho R_s T", "rho > 0, T > 0")
 point_kernel(

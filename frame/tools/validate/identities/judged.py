@@ -1,4 +1,4 @@
-"""What the laws are asked of: inputs, quantities, and the states and models that are not judged."""
+"""The subjects of the laws: inputs, quantities, and the states and models that are not judged."""
 
 from __future__ import annotations
 
