@@ -102,7 +102,8 @@ def hull(data, T, p, z, options):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.quick(name=["water and heptane", "propane and argon"])
 def test_phases_are_those_of_the_hull(name):
-    """Of 60 000 such states of 35 pairs none was another, but hydrogen, helium and nitrogen with alkanes below 60 K."""
+    """Of 60 000 such states others came, or none, of hydrogen, helium and nitrogen with alkanes in `mapped` alone: 107
+    told so, 9 did not."""
     names, options, k = CASES[name]
     mix = Mixture.from_names(names, phases="equilibrium", kij=[[0.0, k], [k, 0.0]], **options)
     T, p, z = states(mix, np.random.default_rng(sum(map(ord, name))))
