@@ -538,8 +538,8 @@ class Mixture:
 
     def critical_point(self, X: Composition | None = None, *, Y: Composition | None = None) -> dict[str, float]:
         """The critical point {T [K], p [Pa], v_mol [m3/mol]} of composition X: where both phases become the same. Not
-        the pseudo-critical point Tc_mix, pc_mix. Heidemann & Khalil 1980 (original not seen). As bubble_T;
-        ArgumentError where none is found."""
+        the pseudo-critical point Tc_mix, pc_mix. It is stable, of several the one of the highest T. Heidemann & Khalil
+        1980 (original not seen). As bubble_T; ArgumentError where none is found, or none is stable."""
         return critical_point.critical_point(self, X, Y)
 
     def kernel(self, name: str) -> Callable[..., Arrays]:

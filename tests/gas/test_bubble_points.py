@@ -166,6 +166,25 @@ def test_boiling_between_two_places_of_a_scan():
     np.testing.assert_allclose(mix.dew_p(dew, X), 1e5, rtol=1e-7)
 
 
+def test_boiling_next_to_the_critical_point_of_a_nearly_pure_species():
+    """Ethylene with traces of helium, at 0.87 to 0.99 of its critical pressure. Where it is cold it frees the helium,
+    which the scan saw; that it boils between two places, where its density changes by less than a factor of e, was
+    taken for a fluid above its critical point: NaN. The limit is pure ethylene's, 1e-8; bubble and dew pressures lead
+    back, 1e-7."""
+    names = "HE C2H4"
+    mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij=[[0.0, -0.09], [-0.09, 0.0]])
+    p, traces = np.array([[4.4e6], [4.7e6], [5.0e6]]), np.array([1e-9, 1e-6, 1e-4, 1e-3, 0.01])
+    X = np.stack([traces, 1 - traces])
+
+    bubble, dew = mix.bubble_T(p, X), mix.dew_T(p, X)
+    pure = mix.bubble_T(p[:, 0], [0.0, 1.0])
+    for T in (bubble, dew):
+        np.testing.assert_allclose(T[:, 0], pure, rtol=1e-8)
+    assert (bubble[:, 1:] < dew[:, 1:]).all()
+    np.testing.assert_allclose(mix.bubble_p(bubble, X), np.broadcast_to(p, bubble.shape), rtol=1e-7)
+    np.testing.assert_allclose(mix.dew_p(dew, X), np.broadcast_to(p, dew.shape), rtol=1e-7)
+
+
 @pytest.mark.parametrize("points", [0, 1, 2.5])
 def test_an_envelope_of_too_few_points(points):
     mix = Mixture.from_names("C2H5OH H2O", phases="equilibrium", equation="pr")

@@ -252,3 +252,39 @@ def test_a_critical_point_of_two_equal_species():
     Tc, pc = NUMBERS["N2"][:2]
     np.testing.assert_allclose([point["T"], point["p"]], [Tc, pc], rtol=1e-5)
     np.testing.assert_allclose(point["v_mol"], 0.307401 * R * Tc / pc, rtol=1e-3)
+
+
+# Species, k_ij, mole fraction of the first; T [K] and p [Pa] of the stable critical point, the only one, by a search of
+# both conditions over a grid of T and v. Each pair has another point there that is not stable.
+SEVERAL_CRITICAL = [
+    ("C2H6 CH3OH", -0.084413, 0.852633, 360.15, 8.4106e6),
+    ("CH4 CO2", 0.12977, 0.660355, 226.55, 7.3204e6),
+    ("CH4 CO2", 0.12977, 0.88552, 202.68, 5.3212e6),
+    ("SO2 H2O", -0.0062133, 0.691337, 485.22, 1.1632e7),
+]
+
+
+@pytest.mark.parametrize("names, k, share, T, p", SEVERAL_CRITICAL)
+@pytest.mark.quick(names="CH4 CO2")
+def test_of_several_critical_points_the_stable_one(names, k, share, T, p):
+    """Next to it the oracle's second derivatives of the Gibbs energy have an eigenvalue of 0 (1e-6, by 1e-10 in T), and
+    no phase lies below its plane (1e-8). One of negative pressure was found, or one inside the dome. T, p: five
+    digits."""
+    mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij=[[0.0, k], [k, 0.0]])
+    X = np.array([[share], [1 - share]])
+    point = mix.critical_point(X[:, 0])
+    np.testing.assert_allclose([point["T"], point["p"]], [T, p], rtol=3e-5)
+
+    at = [point["T"]], [point["p"]]
+    fluid, S = flash.Fluid(mix.species, *at), np.sqrt(X[:, 0])
+    curvature = fluid.curvature(X, fluid.phase(X)[1])[0]
+    least = np.linalg.eigvalsh(np.eye(2) + S[:, None] * curvature * S)[0]
+    assert abs(least) < 1e-6 and flash.flash(mix.species, *at, X).tm[0] > -1e-8
+
+
+@pytest.mark.parametrize("names, k, share", [("CO2 H2O", 0.027955, 0.948649), ("N2 NC12H26", 0.05, 0.99999)])
+def test_a_critical_point_that_is_not_stable(names, k, share):
+    """One of negative pressure, and one of a gas from which the fuel has long condensed: an error that says where."""
+    mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij=[[0.0, k], [k, 0.0]])
+    with pytest.raises(ArgumentError, match="no stable critical point found, but one that is not stable at T = "):
+        mix.critical_point([share, 1 - share])

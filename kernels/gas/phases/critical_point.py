@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 
 from ...engine.errors import ArgumentError
-from .saturation import as_one_phase, composition
+from .saturation import NAMES, as_one_phase, composition
+
+# States next to a point, further off than the error of its T and p, 1e-10; and the relative difference of their
+# densities there: a cube root, 0.01 to 0.02
+BESIDE_T = 1 + 1e-6 * np.array([1, -1, 0, 0])
+BESIDE_P = 1 + 1e-6 * np.array([0, 0, 1, -1])
+ALIKE = 0.1
 
 
 def _curvature(mixture, n, T, V):
@@ -62,19 +69,45 @@ def critical_point(mixture, X, Y=None) -> dict:
     # Starts from hot to cold: of several points the one of the highest T is meant
     b = float((X * mixture.constant("phase_b").array).sum())
     T = float((X * mixture.species.Tc).sum())
+    unstable = None
     for start_T, start_k in itertools.product((1.5, 1.2, 1.0, 0.8), (4.0, 2.5, 3.2)):
         found = _newton(mixture, X, np.log([start_T * T, start_k - 1]), b)
-        if found is not None:
-            break
-    else:
-        raise ArgumentError(
-            f"X = {X!r}: no critical point found; species that hardly mix, such as water and carbon dioxide, have "
-            "none at many compositions."
-        )
+        if found is None:
+            continue
 
-    T, V = found
+        point = _point(mixture, X, *found)
+        if _is_stable(mixture, X, point):
+            return point
+        unstable = unstable or point
+
+    fault = "no critical point found"
+    if unstable:
+        fault = "no stable critical point found, but one that is not stable at T = {T:.6g} K, p = {p:.6g} Pa"
+        fault = fault.format(**unstable)
+    raise ArgumentError(
+        f"X = {X!r}: {fault}; species that hardly mix, such as water and carbon dioxide, have none at many "
+        "compositions."
+    )
+
+
+def _point(mixture, X, T, V) -> dict:
+    """T, p and v_mol at T and V, before any translation."""
     p = as_one_phase(mixture).properties("p", backend="cpu", **_state(mixture, X, T, V))["p"]
     return {"T": float(T), "p": float(p), "v_mol": float(V - _shift(mixture, X))}
+
+
+def _is_stable(mixture, X, point) -> bool:
+    """Whether a point lies on the boundary of two phases: next to it there is one phase of its density. Both conditions
+    hold at unstable points, too, some of them at a negative pressure."""
+    T, p = point["T"], point["p"]
+    if not 0 < p < np.inf:
+        return False
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a state that is not found is none
+        beside = mixture.properties(NAMES, T=T * BESIDE_T, p=p * BESIDE_P, X=X[:, None], backend="cpu")
+    ratio = beside["rho"] * point["v_mol"] / (X * mixture.species.W).sum()
+    return bool(((beside["phases_status"] == 0) & (np.abs(ratio - 1) < ALIKE)).any())
 
 
 def _newton(mixture, X, x, b):

@@ -24,7 +24,6 @@ DENSE_SCAN = 40  # states more at higher pressures, where a light gas dissolves 
 BISECTIONS = 60
 ISOTHERM = 200  # densities at which an isotherm is looked at
 JUMP = 1e-3  # relative difference of density at which a pure species boils; less is a fluid above its critical point
-BOILS = 1.0  # of ln rho between two states of a scan; a fluid 0.5 % above its critical point changes by 0.8
 # Pa; where a scan of p begins: at 1e-9 Pa the liquid's root of a cubic, p (v - b)/(RT) of some 1e-16, is lost beside 1
 LOWEST_P = 1e-7
 THIN_P = 1e-4  # Pa; up to which there are further states:
@@ -177,7 +176,7 @@ class Line:
     def _end_on_scan(self, beta: float, from_high: bool) -> np.ndarray:
         """`end_of` of each point (points,), as the scan shows it."""
         order = self.scan[::-1] if from_high else self.scan
-        side = Side.of(self.at(order), beta)
+        side = Side.of(self, order, beta)
 
         pair, ends = side.last_pair(order)
         pair = self._bisected(side, pair)
@@ -197,6 +196,23 @@ class Line:
             here = side.has(self.at(middle))
             pair = Pair(np.where(here, middle, pair.mine), np.where(here, pair.other, middle))
         return pair
+
+    def boils(self, order, found) -> np.ndarray:
+        """Whether a liquid becomes a gas between two neighbours of a scan, and two phases are seen elsewhere (points,):
+        where the density changes most it jumps, or two phases lie between. found: NAMES at `order` (some, points)."""
+        flips = _liquid_beside_gas(found) & (found["phases_status"] == 1).any(0)
+        boils = np.asarray(flips.any(0))
+        if not boils.any():
+            return boils
+
+        change = np.where(flips, np.abs(np.diff(np.log(found["rho"]), axis=0)), 0.0)[:, boils]
+        points, number = np.flatnonzero(boils), np.argmax(change, axis=0)
+        pair = Pair(order[number, points], order[number + 1, points])
+        side = Side(found["beta"][number, points], np.zeros(points.shape, bool), {})
+        line = self._of_points(boils)
+        pair = line._bisected(side, pair)
+        boils[points] = _is_boundary(line.at(pair.mine), line.at(pair.other))
+        return boils
 
     def _is_liquid(self, place, density) -> np.ndarray:
         """Whether one phase of this density is a liquid: on its isotherm, at the same composition, p falls somewhere
@@ -221,16 +237,17 @@ class Pair:
 class Side:
     """The states of one phase that a boundary ends: the liquid, or the gas."""
 
-    beta: float  # 0 liquid, 1 vapour
+    beta: float | np.ndarray  # 0 liquid, 1 vapour; (points,) where some follow one and some the other
     any_phase: np.ndarray  # points whose other side are two phases: there each single phase is of this side
     found: dict[str, np.ndarray]  # NAMES (some, points) on the scan, from the side's own end
 
     @classmethod
-    def of(cls, found, beta: float) -> Side:
+    def of(cls, line: Line, order, beta: float) -> Side:
         """Where two phases are seen on the scan they are the other side. Else a gas is the other side of a liquid: it
         boils between two places of the scan, and two liquids are seen elsewhere."""
+        found = line.at(order)
         two = (found["phases_status"] == 1).any(0)
-        return cls(beta, two & ~_boils_between(found).any(0), found)
+        return cls(beta, two & ~line.boils(order, found), found)
 
     def has(self, state) -> np.ndarray:
         """Whether states are of this side."""
@@ -256,12 +273,10 @@ def _is_boundary(before, behind) -> np.ndarray:
     return (behind["phases_status"] == 1) | (ratio > JUMP)
 
 
-def _boils_between(found) -> np.ndarray:
-    """Whether one phase is a liquid and its neighbour on the scan (some - 1, points) a gas, with another density."""
+def _liquid_beside_gas(found) -> np.ndarray:
+    """Whether one phase is a liquid and its neighbour on the scan (some - 1, points) a gas."""
     one = found["phases_status"] == 0
-    flips = np.abs(np.diff(found["beta"], axis=0)) == 1
-    ratio = np.abs(np.diff(np.log(found["rho"]), axis=0))
-    return one[:-1] & one[1:] & flips & (ratio > BOILS)
+    return one[:-1] & one[1:] & (np.abs(np.diff(found["beta"], axis=0)) == 1)
 
 
 def _common_shape(name: str, of_state, of_X) -> tuple[int, ...]:
