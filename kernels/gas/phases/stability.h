@@ -20,6 +20,7 @@ constexpr double LN_GAS_P = 0.4, LN_OTHERS = -0.7;
 // activity coefficient from which on it may split off with much of that fluid; ln of its amount beside the fluid's
 constexpr double LN_FEW = -2.3, LN_HEAVY_K = -2.0, REPELLED_BY_FLUID = 0.4, LN_WITH_FLUID = -0.9;
 constexpr double NO_SHADOW = 1e9;
+constexpr double ATTRACTS = 0.45; // T/Tc of a species below which a trial of its liquid may leap
 
 // Whether all species are too hot for two phases
 template <class M, class R> POINT_FN MaskOf<R> is_plainly_hot(const M &m, const R T, const R p) {
@@ -143,7 +144,6 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
     const auto is_mixed = o.start > MIXED - 0.5 && o.start < MIXED + 0.5;
-    way.near = way.near || (begin && is_mixed);
 
     // The species of a trial that is rich in one. Beside a liquid, at pressures where the species is a gas by itself,
     // it is a liquid with others: a vapour was tried
@@ -158,6 +158,8 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
         Tc_rich = select(is_rich[k], R(m.phase_Tc[k]), Tc_rich);
     }
     const auto others = others_of_trial(m, feed.at.T, z_rich, Tc_rich, LN_OTHERS);
+    const auto is_cold = o.start > MIXED + 0.5 && feed.at.T < ATTRACTS * Tc_rich;
+    way.near = way.near || (begin && (is_mixed || is_cold));
 
     FOR_SPECIES (k, M::NS) {
         const R rich = select(is_rich[k], R(0.0), others.amount(feed.ln_z[k]));

@@ -61,7 +61,7 @@ template <class M, class R> struct Trial {
 
 // Newton's step in ln W from the residual r. Where the matrix is not positive definite it is a part of that with raised
 // pivots, which leads downhill: substitution stays near a minimum that is about to be one, or was. Points that are not
-// `near` then keep their step.
+// `near` then keep their step. most: the largest of it.
 //   (I + S Phi S/sum W) q = -S r, S = diag sqrt(W),  step = -r - Phi S q/sum W
 template <class M, class R>
 POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *S, const R inv_sum,
@@ -92,8 +92,7 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
 // Shortens a step, of residual r, to the largest change of composition that it may make, sqrt(w) |d ln w|. The sum of
 // amounts then is the best one of the composition as it was. A liquid that attracts much of the feed lies between a
 // trial that has none of it and the feed.
-template <class M, class R>
-POINT_FN void shorten(const M &, const R *w, const R *r, const MaskOf<R> where, R *change) {
+template <class M, class R> POINT_FN void shorten(const M &, const R *w, const R *r, const MaskOf<R> where, R *change) {
     R of_sum = R(0.0), best = R(0.0), longest = R(NO_LEAP);
     FOR_SPECIES (k, M::NS) {
         of_sum += w[k] * change[k];
