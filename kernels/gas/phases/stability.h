@@ -20,6 +20,7 @@ constexpr double LN_GAS_P = 0.4, LN_OTHERS = -0.7;
 // activity coefficient from which on it may split off with much of that fluid; ln of its amount beside the fluid's
 constexpr double LN_FEW = -2.3, LN_HEAVY_K = -2.0, REPELLED_BY_FLUID = 0.4, LN_WITH_FLUID = -0.9;
 constexpr double NO_SHADOW = 1e9;
+constexpr double ATTRACTS = 0.45; // T/Tc of a species below which a trial of its liquid may leap
 
 // Whether all species are too hot for two phases
 template <class M, class R> POINT_FN MaskOf<R> is_plainly_hot(const M &m, const R T, const R p) {
@@ -75,6 +76,7 @@ POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<
 template <class M, class R> struct Starts {
     R ln_p, ln_K[M::NS]; // ln_K: Wilson's
     R least;             // ln_K of the heaviest species
+    R fluid;             // mean ln_K of the feed
     R start;             // whose turn it is
     R half;              // part of the way to the liquid: less of it next to a critical point
     R mixed;             // and that to a mixed one
@@ -92,12 +94,14 @@ template <class M, class R> struct Starts {
 template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, R> &feed, Starts<M, R> &o) {
     R heaviest = R(-1e9), critical = R(0.0), Tc = R(0.0);
     o.least = R(1e9);
+    o.fluid = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const auto lower = o.ln_K[k] < o.least && feed.z[k] > 1e-20;
         o.least = select(lower, o.ln_K[k], o.least);
         heaviest = select(lower, R(feed.ln_z[k] - o.ln_K[k]), heaviest);
         critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]); // volume
         Tc += feed.z[k] * m.phase_Tc[k];
+        o.fluid += feed.z[k] * o.ln_K[k];
     }
 
     o.is_liquid = feed.V < critical;
@@ -124,7 +128,8 @@ template <class M, class R> POINT_FN void find_starts(const M &m, const Feed<M, 
     const R ln_z = heaviest + o.least;
     const auto is_trace = ln_z < LN_FEW && o.least < LN_HEAVY_K;
     o.repels = is_not_thin && is_trace && o.another.heaviest - ln_z > REPELLED_BY_FLUID;
-    o.mixed = at_most(R((ln_z - LN_WITH_FLUID) / select(o.repels, o.least, R(-1.0))), 1.0);
+    const R over_fluid = at_most(R(o.least - o.fluid), LN_HEAVY_K);
+    o.mixed = at_most(R((ln_z - LN_WITH_FLUID) / over_fluid), 1.0);
 }
 
 // The trial of the start whose turn it is. The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K
@@ -138,6 +143,7 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     const R part = select(o.start > LIKE_LIQUID + 0.5, on_the_way, R(1.0));
     begin_descent(begin, way, trial);
     way.lean = select(is_vapour, R(0.0), R(LEAN));
+    const auto is_mixed = o.start > MIXED - 0.5 && o.start < MIXED + 0.5;
 
     // The species of a trial that is rich in one. Beside a liquid, at pressures where the species is a gas by itself,
     // it is a liquid with others: a vapour was tried
@@ -152,11 +158,14 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
         Tc_rich = select(is_rich[k], R(m.phase_Tc[k]), Tc_rich);
     }
     const auto others = others_of_trial(m, feed.at.T, z_rich, Tc_rich, LN_OTHERS);
+    const auto is_cold = o.start > MIXED + 0.5 && feed.at.T < ATTRACTS * Tc_rich;
+    way.near = way.near || (begin && (is_mixed || is_cold));
 
     FOR_SPECIES (k, M::NS) {
         const R rich = select(is_rich[k], R(0.0), others.amount(feed.ln_z[k]));
         const R vapour = select(o.is_liquid, feed.d[k], R(feed.ln_z[k] + o.ln_K[k]));
-        const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * o.ln_K[k]));
+        const R ln_K = select(is_mixed, smaller(R(o.ln_K[k] - o.fluid), R(0.0)), o.ln_K[k]);
+        const R like = select(is_vapour, vapour, R(feed.ln_z[k] - part * ln_K));
         trial.ln_W[k] = select(begin, select(o.start > MIXED + 0.5, rich, like), trial.ln_W[k]);
     }
 }
@@ -171,7 +180,7 @@ POINT_FN MaskOf<R> next_start(const M &m, const Feed<M, R> &feed, const MaskOf<R
     o.half = select(ended && is_half_way && trial.itself, R(0.5), o.half);
     o.start = select(ended && is_half_way && !is_new, R(o.start + 1.0), o.start);
     const auto is_mixed = o.start > MIXED - 0.5 && o.start < MIXED + 0.5;
-    const auto leapt = o.repels && !v.certain && trial.itself;
+    const auto leapt = o.repels && !v.certain && (trial.itself || trial.apart);
     o.start = select(ended && is_mixed && !leapt, R(o.start + 1.0), o.start);
     const auto is_done = o.start > RICH_IN_HEAVIEST - 0.5 && o.start < RICH_IN_HEAVIEST + 0.5 && o.is_heavy;
     o.start = select(ended && is_done, R(o.start + 1.0), o.start);
@@ -213,7 +222,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 
     Trial<M, R> trial;
     Descent<R> way;
-    way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
+    way.open = way.near = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
     way.count = way.lean = way.hope = way.size = trial.tm = trial.off = R(0.0);
     way.most = STABILITY_STEPS;
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];

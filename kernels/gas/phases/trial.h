@@ -20,6 +20,7 @@ constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a tr
 constexpr double APART = 1e-2;    // distance from the feed beyond which a trial is a phase of its own
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
+constexpr double NO_LEAP = 0.5;   // largest change of composition in a step that must not leap, as it is measured there
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
@@ -60,11 +61,11 @@ template <class M, class R> struct Trial {
 
 // Newton's step in ln W from the residual r. Where the matrix is not positive definite it is a part of that with raised
 // pivots, which leads downhill: substitution stays near a minimum that is about to be one, or was. Points that are not
-// `near` then keep their step.
+// `near` then keep their step. most: the largest of it.
 //   (I + S Phi S/sum W) q = -S r, S = diag sqrt(W),  step = -r - Phi S q/sum W
 template <class M, class R>
 POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *S, const R inv_sum,
-                         const R *r, const MaskOf<R> want, const MaskOf<R> near, R *step) {
+                         const R *r, const MaskOf<R> want, const MaskOf<R> near, const R most, R *step) {
     constexpr int NS = M::NS;
     Curvature<M, R> c;
     curvature_of<true>(m, at, f, inv_sum, c);
@@ -85,7 +86,22 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
     }
     const R part = select(definite || longest < LEAP, R(1.0), R(LEAP / longest));
     const auto taken = want && (near || definite);
-    FOR_SPECIES (k, NS) step[k] = select(taken, within(R(part * of_q[k]), 2.0), step[k]);
+    FOR_SPECIES (k, NS) step[k] = select(taken, smaller(larger(R(part * of_q[k]), R(-most)), most), step[k]);
+}
+
+// Shortens a step, of residual r, to the largest change of composition that it may make, sqrt(w) |d ln w|. The sum of
+// amounts then is the best one of the composition as it was. A liquid that attracts much of the feed lies between a
+// trial that has none of it and the feed.
+template <class M, class R> POINT_FN void shorten(const M &, const R *w, const R *r, const MaskOf<R> where, R *change) {
+    R of_sum = R(0.0), best = R(0.0), longest = R(NO_LEAP);
+    FOR_SPECIES (k, M::NS) {
+        of_sum += w[k] * change[k];
+        best -= w[k] * r[k];
+    }
+    FOR_SPECIES (k, M::NS) longest = larger(R(sqrt(w[k]) * fabs(change[k] - of_sum)), longest);
+    const R part = NO_LEAP / longest;
+    const auto shorter = where && longest > NO_LEAP;
+    FOR_SPECIES (k, M::NS) change[k] = select(shorter, R(best + part * (change[k] - of_sum)), change[k]);
 }
 
 // What a trial is for: whether tm < 0 somewhere, the stationary point behind, or whether the stationary point of an
@@ -95,6 +111,7 @@ enum class Aim { DECIDE, STATIONARY, FOLLOW };
 // The way of a trial down to a stationary point
 template <class R> struct Descent {
     MaskOf<R> open; // points that go on
+    MaskOf<R> near; // points that begin near a minimum, beyond which substitution leaps
     R count;        // evaluations of the trial, in units of a point
     R size;         // largest residual of the last step
     R lean;         // of the root in the first steps (equation.h): LEAN, or 0
@@ -104,6 +121,7 @@ template <class R> struct Descent {
 
 template <class M, class R> POINT_FN void begin_descent(const MaskOf<R> where, Descent<R> &way, Trial<M, R> &trial) {
     way.open = way.open || where;
+    way.near = way.near && !where;
     way.count = select(where, R(0.0), way.count);
     way.size = select(where, R(1e9), way.size);
     trial.tm = select(where, R(1.0), trial.tm);
@@ -173,8 +191,12 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
 
     // Substitution twice, then Newton; at once from an earlier trial
     const auto near = size < 1.0 && way.count > (aim == Aim::FOLLOW ? -1.0 : 1.5);
-    const auto want = way.open && (near || (way.count > PLAIN && size < SWINGS));
-    if (any_of(want)) trial_step(m, feed.at, f, S, inv_sum, r, want, near, change);
+    if (aim == Aim::STATIONARY) way.near = way.near || tm < -UNSTABLE;
+    const auto leaps = way.open && way.near;
+    const auto want = way.open && (near || leaps || (way.count > PLAIN && size < SWINGS));
+    const R most = select(leaps, R(SWINGS), R(2.0));
+    if (any_of(want)) trial_step(m, feed.at, f, S, inv_sum, r, want, near || leaps, most, change);
+    if (any_of(leaps)) shorten(m, w, r, leaps, change);
     // An earlier trial ends with a substitution: what is kept is nearer than what was found to be near enough
     const auto moves = aim == Aim::FOLLOW ? at_work : way.open;
     FOR_SPECIES (k, NS) trial.ln_W[k] = select(moves, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
@@ -202,7 +224,7 @@ template <class M, class R>
 POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
                                         Trial<M, R> &trial, const R lean = R(0.0), const R hope = R(0.0)) {
     Descent<R> way;
-    way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
+    way.open = way.near = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
     way.count = way.size = trial.off = R(0.0);
     way.lean = lean;
     way.hope = hope;
