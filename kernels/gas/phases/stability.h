@@ -142,7 +142,8 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     const R on_the_way = select(o.start > HALF_WAY + 0.5, o.mixed, o.half);
     const R part = select(o.start > LIKE_LIQUID + 0.5, on_the_way, R(1.0));
     begin_descent(begin, way, trial);
-    way.lean = select(is_vapour, R(0.0), R(LEAN));
+    // Beside a liquid a vapour keeps its root for a while, too: next to an azeotrope it has that of the liquid else
+    way.lean = select(is_vapour, select(o.is_liquid, R(-LEAN), R(0.0)), R(LEAN));
     const auto is_mixed = o.start > MIXED - 0.5 && o.start < MIXED + 0.5;
 
     // The species of a trial that is rich in one. Beside a liquid, at pressures where the species is a gas by itself,
