@@ -35,7 +35,7 @@ UNDER_WAY = 64  # bytes that a thread asks for before it adds, if its registers 
 TURN = 1.2e-6  # seconds in which a thread's loads come, while those of the next turn wait
 TOGETHER = 8  # sums whose parts a warp of the last block adds up at a time
 SINGLY = 1.1  # times the memory's time, since numbers of a term mostly come one by one
-APART = 1.2  # times the memory's time, where blocks of several entries read rows that lie far apart
+APART = 1.2  # times these, where blocks of several entries read rows that lie far apart
 FEWEST = 4  # terms of a thread
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
 LINE = 128  # bytes that the first cache gives at once
@@ -112,8 +112,9 @@ class Moments(InParts):
         """Memory, or the second cache where tiles read the factors anew."""
         n, tile = ordered(p), tile_of(p)
         cache = _loaded(n, tile) * np.dtype(p.dtype).itemsize / (TILED * device.CACHE)
-        memory = SINGLY * library_costs.memory_seconds("threads", p) * (APART if p.batch else 1.0)
-        return max(memory, cache if tile.tiles > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
+        memory = SINGLY * library_costs.memory_seconds("threads", p)
+        longest = max(memory, cache if tile.tiles > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
+        return longest * (APART if p.batch else 1.0)
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its loads."""

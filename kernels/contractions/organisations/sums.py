@@ -34,6 +34,7 @@ LANES = REFERENCE.warp
 UNDER_WAY = 64  # bytes that a lane asks for before it adds
 FEWEST, MOST = 4, 16  # loads that these are
 SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
+ONE_BY_ONE = 1.05  # times the memory's time there
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
 IDLE = 1.6  # times the time of a lane for each number where more than half of a warp has none
 FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
@@ -113,6 +114,8 @@ class Sums(InParts):
         n = ordered(p)
         crossing = self.lanes > 1 and self.near == 1 and _side_by_side(p, n)
         moved = library_costs.memory_seconds("threads", p)
+        if self.lanes > 1 and self.near == 1:
+            moved *= ONE_BY_ONE
         return max(moved, self._read(p)) * (CROSSING if crossing else 1.0) * self._idle(p)
 
     def _idle(self, p: Program) -> float:
