@@ -32,6 +32,7 @@ from .text import Script, read, shown
 
 TYPES = ("float64", "float32")
 CACHE_LINE = 64  # bytes
+MOST = 2**31  # numbers of an entry that kernels count
 KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of work
 
 

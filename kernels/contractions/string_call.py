@@ -27,6 +27,7 @@ from .arrays import (
     types_of,
 )
 from .asked import OPTIONS, Asked, Problem, for_entries, is_pair, plan_of, read_text, sorted_extents
+from .contraction import MOST
 from .expression import Reference, Statement, Term
 
 FEW_NUMBERS, LONG_SUMS = 256, 1024  # of an output whose extents are compiled in; terms of each
@@ -234,10 +235,13 @@ def _batched(asked: Asked, s: Statement, order, sizes, backend) -> Asked:
     since threads then hold all numbers of the output, whose extents must be known to the compiler."""
     if asked.batch is not None or backend.style != "threads":
         return asked
-    numbers = math.prod(sizes[i] for i in order)
-    terms = min(math.prod(sizes[i] for i in t.sums(s.out)) for t in s.terms)
-    few = 0 < numbers <= FEW_NUMBERS and terms >= LONG_SUMS
-    return asked._replace(batch="") if few else asked
+
+    def turns(indices) -> int:
+        return math.prod(sizes[i] for i in set(indices))
+
+    few = 0 < turns(order) <= FEW_NUMBERS and all(turns(t.sums(s.out)) >= LONG_SUMS for t in s.terms)
+    fits = all(turns(f.indices) < MOST for t in s.terms for f in t.factors)  # the whole array is one entry then
+    return asked._replace(batch="") if few and fits else asked
 
 
 def _real(views) -> tuple[str, ...]:

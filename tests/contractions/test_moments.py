@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from test_sums import done, einsum, whole
 
-from kernels import Contraction, contract
+from kernels import Contraction, contract, get_backend
+from kernels.contractions import string_call
+from kernels.contractions.asked import Asked, read_text
 from kernels.contractions.organisations import in_parts, moments
 from kernels.engine.errors import ArgumentError
 
@@ -123,3 +125,11 @@ def test_numbers_that_do_not_fit_are_refused(device_backend, how, message):
 def test_outputs_of_many_numbers_are_refused(device_backend):
     with pytest.raises(ArgumentError, match="no organisation 'moments'"):
         plan_of(device_backend, "o[i j] = a[n i] b[n j]", dict(i=40, j=40, n=50), 0, "moments threads=64")
+
+
+@pytest.mark.parametrize("n, batch", [(10**9, ""), (2 * 10**9, None)])
+def test_an_array_beyond_what_kernels_count_keeps_its_batch(n, batch):
+    """Without a batch the whole array is one entry, of less than 2^31 numbers."""
+    asked, sizes = Asked(None, None, None, (), ()), dict(i=2, n=n)
+    (statement,) = read_text("o[i] = a[n i]", None, ()).expression.statements
+    assert string_call._batched(asked, statement, ("i",), sizes, get_backend("cuda", arch="sm_90")).batch == batch
