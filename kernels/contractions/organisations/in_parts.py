@@ -13,7 +13,8 @@ import numpy as np
 
 from ...engine.backend.record import record
 from .. import render_threads as threads
-from ..plan import Program
+from ..plan import Program, names, reads
+from .base import Organisation
 from .threads import Threads
 
 ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
@@ -22,15 +23,22 @@ LAST = 1e-6  # seconds of the block that adds up parts
 
 
 class InParts(Threads):
-    """Base: `parts` blocks have parts of the same sums."""
+    """Base: `parts` blocks have parts of the same sums. Of one statement."""
 
+    near: int = 1  # neighbours that are read at once, 16 bytes at most
     parts: int = 1  # of the sums, by different blocks
 
     def sums_of(self, p: Program) -> int:
         """Sums of an item: how many numbers a part is."""
         return 1
 
+    def stand_ins(self) -> list[Organisation]:
+        return [self, self.changed(near=1)] if self.near > 1 else [self]
+
     def for_arrays(self, p: Program, values) -> InParts:
+        factors = names(reads(p.statements[0]))
+        if self.near > 1 and threads.unaligned(factors, values, self.near):
+            return self.changed(near=1)
         return self
 
     def members(self, p: Program) -> str:

@@ -19,7 +19,7 @@ from ...engine.backend.base import Shape
 from ...engine.backend.counters import COUNTER
 from ...engine.backend.facts import REFERENCE
 from .. import render_threads as threads
-from ..plan import Loop, Nest, Product, Program, names as names_of, pointers, reads
+from ..plan import Loop, Nest, Product, Program, pointers
 from . import device, library_costs
 from .base import Organisation
 from .in_parts import LAST, InParts
@@ -230,15 +230,6 @@ class Moments(InParts):
     def _near_of(self, tile: Tile, f: int) -> int:
         """Neighbours of a factor that are read at once."""
         return self.near if _neighbours(tile, f, self.near) else 1
-
-    def stand_ins(self) -> list[Organisation]:
-        return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
-
-    def for_arrays(self, p: Program, values) -> Moments:
-        factors = names_of(reads(p.statements[0]))
-        if self.near > 1 and threads.unaligned(factors, values, self.near):
-            return dataclasses.replace(self, near=1)
-        return self
 
     def items(self, p: Program, n: int) -> int:
         return n * tile_of(p).tiles

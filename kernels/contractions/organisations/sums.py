@@ -22,7 +22,7 @@ from ...engine.backend.base import Shape
 from ...engine.backend.counters import COUNTER
 from ...engine.backend.facts import REFERENCE
 from .. import render_threads as threads
-from ..plan import FAR, Loop, Nest, Product, Program, merged, names as names_of, pointers, reads
+from ..plan import FAR, Loop, Nest, Product, Program, merged, pointers
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
@@ -228,15 +228,6 @@ class Sums(InParts):
             return [*loads, f"const scalar term = {value};"]
         sign = "-" if q.number == -1 else "+"
         return [*loads, "scalar term = 0;", f"UNROLL for (int s = 0; s < {v}; ++s) term {sign}= {product};"]
-
-    def stand_ins(self) -> list[Organisation]:
-        return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
-
-    def for_arrays(self, p: Program, values) -> Sums:
-        factors = names_of(reads(p.statements[0]))
-        if self.near > 1 and threads.unaligned(factors, values, self.near):
-            return dataclasses.replace(self, near=1)
-        return self
 
     def items(self, p: Program, n: int) -> int:
         return n * ordered(p).size
