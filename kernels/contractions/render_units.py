@@ -15,7 +15,7 @@ from .expression import Reference, Statement
 
 
 class Side(NamedTuple):
-    """One factor of a product, as a lane reads it."""
+    """A factor of a product, and how a lane reads its numbers."""
 
     r: Reference
     pointer: str

@@ -35,7 +35,7 @@ UNDER_WAY = 64  # bytes that a thread asks for before it adds, if its registers 
 TURN = 1.2e-6  # seconds in which a thread's loads come, while those of the next turn wait
 TOGETHER = 8  # sums whose parts a warp of the last block adds up at a time
 SINGLY = 1.1  # times the memory's time, since numbers of a term mostly come one by one
-APART = 1.2  # times these, where blocks of several entries read rows that lie far apart
+APART = 1.2  # times the time of memory, where blocks of several entries read rows that lie far apart
 FEWEST = 4  # terms of a thread
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
 LINE = 128  # bytes that the first cache gives at once
@@ -178,19 +178,22 @@ class Moments(InParts):
         within, over = threads.numbered("t", tile.within), threads.numbered("o", tile.over)
         sums = threads.numbered("k", q.sums)
         lines = threads.split(q.sums, "term", sums)
+
         for j, f in enumerate(q.factors):
-            near = self._near_of(tile, f)
-            own = [k for k, loop in enumerate(tile.within) if loop.step[f]]
-            loops = [tile.within[k] for k in own]
-            names = [within[k] for k in own]
+            # The loops of the tile along which the factor moves
+            loops, names = _own(tile, within, f)
+            heads = threads.loop_heads(names, loops)
             at = threads.offset(n, f, (*tile.over, *tile.within, *q.sums), (*over, *within, *sums))
             to = f"f{j}[u][{_place(loops, names)}]"
-            heads = threads.loop_heads(names, loops)
+
+            # Number by number, or neighbours at once
+            near = self._near_of(tile, f)
             if near == 1:
                 load = f"{to} = at_{n.names[f]}[{at}];"
             else:
                 heads[-1] = heads[-1].replace(f"++{names[-1]}", f"{names[-1]} += {near}")
                 load = f"*(Near<{near}> *)&{to} = *(const Near<{near}> *)(at_{n.names[f]} + {at});"
+
             lines.append(" ".join([*(f"UNROLL {head}" for head in heads), load]))
         return lines
 
@@ -335,6 +338,12 @@ def _loops_of(loops, f: int) -> list[Loop]:
     return [loop for loop in loops if loop.step[f]]
 
 
+def _own(tile: Tile, names, f: int) -> tuple[list[Loop], list[str]]:
+    """The loops of a tile along which a factor moves, and their names."""
+    kept = [name for loop, name in zip(tile.within, names) if loop.step[f]]
+    return _loops_of(tile.within, f), kept
+
+
 def _neighbours(tile: Tile, f: int, near: int) -> bool:
     """Whether a factor's numbers of a tile come by `near` neighbours."""
     loops = _loops_of(tile.within, f)
@@ -375,8 +384,7 @@ def _added(q: Product, tile: Tile) -> list[str]:
     names = threads.numbered("t", tile.within)
     words = []
     for j, f in enumerate(q.factors):
-        own = [(loop, name) for loop, name in zip(tile.within, names) if loop.step[f]]
-        words.append(f"f{j}[u][{_place([loop for loop, _ in own], [name for _, name in own])}]")
+        words.append(f"f{j}[u][{_place(*_own(tile, names, f))}]")
 
     heads = " ".join(f"UNROLL {head}" for head in threads.loop_heads(names, tile.within))
     product = " * ".join(threads.product_words(q, words))
