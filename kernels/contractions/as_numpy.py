@@ -263,13 +263,22 @@ def _moves(text: str) -> _View | None:
         return None
 
     (own,) = s.operands
-    found = _View(functools.partial(numpy_einsum(), text), functools.partial(np.einsum, text))
-    if s.has_ellipsis or len(set(own)) < len(own):
-        return found
+    by_numpy = functools.partial(numpy_einsum(), text)
+    if s.has_ellipsis:
+        return _View(by_numpy, functools.partial(np.einsum, text))
 
-    # Dimensions change places alone.
-    axes = tuple(own.index(i) for i in s.out)
-    return _View(found.of_numpy, lambda array: array.transpose(axes))
+    # Dimensions change places; of an index that stands twice the diagonal is left.
+    pairs, left = repeats.diagonals(own)
+    view = repeats.View(tuple(left.index(i) for i in s.out), diagonals=pairs)
+    return _View(by_numpy, functools.partial(_seen, view, own))
+
+
+def _seen(view: repeats.View, own: tuple[str, ...], array) -> Any:
+    """The view of an array with these indices. Raises ValueError for another number of them, and unequal extents."""
+    extents = dict(zip(own, array.shape))
+    if array.ndim != len(own) or array.shape != tuple([extents[i] for i in own]):
+        raise ValueError
+    return view.of(array)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

@@ -5,7 +5,8 @@ are, or as contiguous copies, the next call with the same signature binds its ar
 else. So it is for einsum's strings and for statements.
 Plans read neither numbers nor addresses, so a signature has all that a plan depends on.
 
-The last call of a string is tried first: C looks whether the arrays lie as they did, and starts the kernel.
+The last call of a string is tried first: C looks whether the arrays lie as they did, and starts the kernel; on a device
+the launches of before are queued again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from ..engine.backend import array_calls
 from ..engine.timers import contexts, is_timing
 from ..engine.values import EXACT
-from . import quick
+from . import quick, quick_device
 from .arrays import NUMBERS, as_arrays, converted
 from .result_order import turned
 
@@ -53,6 +54,19 @@ class View(NamedTuple):
         for one, other in self.diagonals:
             array = array.diagonal(0, one, other)
         return turned(array, self.axes)
+
+
+def diagonals(indices) -> tuple[tuple[tuple[int, int], ...], list[str]]:
+    """(diagonals of a View, indices that are left) of an array's indices, some of which stand twice."""
+    pairs, left = [], [*indices]
+    for index in dict.fromkeys(indices):
+        while left.count(index) > 1:
+            one = left.index(index)
+            other = left.index(index, one + 1)
+            pairs.append((one, other))  # the diagonal is the last dimension
+            del left[other], left[one]
+            left.append(index)
+    return tuple(pairs), left
 
 
 class New(NamedTuple):
@@ -190,8 +204,12 @@ class Repeat:
             self.run = quick.by_c(self, run, [held[name] for name in names]) if self._only_new else run
         has_types = all(dtype and dtype.kind in NUMERIC for _, dtype, *_ in key[-1])
         is_usual = has_types and self.result is None and not self.apart
-        if run and is_usual and self.plan.backend.memory == "host" and len(self.results) == 1:
+        if not run or not is_usual or len(self.results) != 1:
+            return
+        if self.plan.backend.memory == "host":
             self.quick = quick.function(self, key[-1], run, [held[name] for name in names])
+        else:
+            self.quick = quick_device.function(self, key[-1], run)
 
 
 class Kept:

@@ -18,14 +18,18 @@ class Replays:
         self.pairs = [(out, other) for out in outputs for other in range(len(arrays)) if other != out]
         self.kept: dict[tuple, Replay] = {}
 
-        held = list(arrays.values())
-        self._replay(held, self._addresses(held))
+        self._lie = [(array.shape, array.strides, array.dtype) for array in arrays.values()]
+        self._replay(self._addresses(list(arrays.values())))
 
     def __call__(self, arrays) -> None:
         addresses = self._addresses(arrays)
         if self._touch(addresses):
             self.plan.checked(self._named(arrays), self.n)
-        self._replay(arrays, addresses)(addresses)
+        self._replay(addresses)(addresses)
+
+    def with_new_outputs(self, addresses: list[int]) -> None:
+        """Queues all with arrays that begin at these addresses. No output shares memory with another array."""
+        self._replay(addresses)(addresses)
 
     def _addresses(self, arrays) -> list[int]:
         return [self.backend.address(array) for array in arrays]
@@ -41,19 +45,19 @@ class Replays:
                 return True
         return False
 
-    def _replay(self, arrays, addresses) -> Replay:
+    def _replay(self, addresses) -> Replay:
         """For arrays that begin as these do."""
-        key = tuple(address % ALIGNED for address in addresses)
+        key = tuple([address % ALIGNED for address in addresses])
         found = self.kept.get(key)
         if found is None:
-            found = self._made(arrays, addresses)
+            found = self._made(addresses)
             if len(self.kept) >= KEPT:
                 self.kept.clear()
             self.kept[key] = found
         return found
 
-    def _made(self, arrays, addresses) -> Replay:
-        stand_ins = self._named(map(StandIn.of, arrays, addresses, range(len(addresses))))
+    def _made(self, addresses) -> Replay:
+        stand_ins = self._named(map(StandIn.at, range(len(addresses)), addresses, self._lie))
         with watched(len(addresses)) as watch:
             self.plan.launched(stand_ins, self.n)()
         return Replay(watch, addresses, self.backend.empty, self.backend.counters)

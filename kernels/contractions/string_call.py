@@ -178,16 +178,8 @@ def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
     if len(set(indices)) == len(indices) or view.of(array).flags.c_contiguous:
         return view, tuple(indices)
 
-    diagonals = []
-    for index in dict.fromkeys(indices):
-        while indices.count(index) > 1:
-            one = indices.index(index)
-            other = indices.index(index, one + 1)
-            diagonals.append((one, other))  # the diagonal is the last dimension
-            del indices[other], indices[one]
-            indices.append(index)
-
-    view = repeats.View(tuple(range(len(indices))), first, tuple(diagonals))
+    diagonals, indices = repeats.diagonals(indices)
+    view = repeats.View(tuple(range(len(indices))), first, diagonals)
     return view._replace(axes=result_order.axes_in_memory(view.of(array))), tuple(indices)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from device_for_tests import STAND_IN
 
-from kernels import Contraction, contract
-from kernels.contractions import contraction
+from kernels import Contraction, contract, einsum
+from kernels.contractions import contraction, repeats
 from kernels.engine.backend.replay import Launch, Replay, StandIn, Watch, here, watched
 from kernels.engine.errors import ArgumentError, BackendError
 
@@ -69,6 +69,64 @@ def test_numbers_are_of_the_arrays_of_now(device, binds, text, shapes, how):
         before = len(binds)
         assert np.array_equal(called(device, text, arrays, how=how), np.einsum(text, *arrays)), turn
         assert turn < 1 or len(binds) == before, "the second call bound its arrays anew"
+
+
+QUICK = (
+    ("ij,jk->ik", ((4, 5), (5, 3))),
+    ("ij,kl->ikjl", ((2, 3), (4, 5))),
+    ("bi->i", ((50, 3),)),
+    ("nij,nj,ni->n", ((7, 4, 4), (7, 4), (7, 4))),
+    ("ii,i->i", ((6, 6), (6,))),
+)
+
+
+@pytest.mark.parametrize("text, shapes", QUICK)
+@pytest.mark.parametrize("function", [contract, einsum])
+def test_a_call_as_the_last_is_not_looked_up(device, monkeypatch, function, text, shapes):
+    """The string alone leads to its launches."""
+    rng = np.random.default_rng(8)
+    for _ in range(2):
+        function(text, *there(device, whole(rng, shapes)))
+    monkeypatch.setattr(repeats, "find", lambda key: pytest.fail(f"looked up: {key}"))
+    for _ in range(3):
+        arrays = whole(rng, shapes)
+        found = function(text, *there(device, arrays))
+        assert np.array_equal(device.to_host(found), np.einsum(text, *arrays))
+
+
+def test_a_call_unlike_the_last_is_not_taken_for_it(device):
+    """Other extents, strides, types, numbers of arrays, kinds; then the arrays of before again."""
+    text, rng = "ij,jk->ik", np.random.default_rng(9)
+    (a, b, c), (wide,) = there(device, whole(rng, ((4, 4), (4, 4), (4, 5)))), there(device, whole(rng, ((4, 8),)))
+    single = device.from_host(np.ones((4, 4), np.float32), np.float32)
+
+    def right(left, second):
+        found = device.to_host(contract(text, left, second))
+        return np.array_equal(found, device.to_host(left) @ device.to_host(second))
+
+    for _ in range(2):
+        assert right(a, b)
+        assert right(a, c) and right(b, a) and right(a, b)
+        assert right(a.T, b) and right(wide[:, ::2], b) and right(a, b)
+        assert right(single, single) and right(single, b) and right(a, b)
+    with pytest.raises(ArgumentError, match="1 arrays in order"):
+        contract(text, a)
+    with pytest.raises(ArgumentError, match="index 'j'"):
+        contract(text, a, wide.T)
+    for shape in ((4, 4, 4), (4, 3)):
+        with pytest.raises(ArgumentError):
+            einsum("ii->i", device.empty(shape))
+
+
+@pytest.mark.parametrize("text", ["iij->ij", "iji->ji", "ijj->ij", "ii->i", "ijk->kij", "iii->i"])
+def test_views_share_the_memory_of_their_array(device, text):
+    extents = dict(i=4, j=3, k=5)
+    shape = [extents[i] for i in text.partition("->")[0]]
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    array = device.from_host(values)
+    found = einsum(text, array)
+    assert np.array_equal(device.to_host(found), np.einsum(text, values))
+    assert found.data.ptr == array.data.ptr
 
 
 def test_an_array_that_came_twice_may_become_two(device):
@@ -183,7 +241,8 @@ def test_addresses_in_records_follow_the_arrays():
     """An address behind an array's begin, scratch memory; extents, other memory and real numbers stay."""
     begins = [0x7F0000000008, 0x7F0000001000]
     array = np.zeros((2, 3))
-    first, second = [StandIn.of(array, begin, place) for place, begin in enumerate(begins)]
+    lie = array.shape, array.strides, array.dtype
+    first, second = [StandIn.at(place, begin, lie) for place, begin in enumerate(begins)]
     one = np.array(1.0).view(np.int64).item()
     watch = Watch(2)
     watch.empty((5,), np.float64)

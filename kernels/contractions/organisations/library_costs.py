@@ -15,6 +15,7 @@ import numpy as np
 
 from ...engine.backend import cpu
 from .. import fold, host_rates, products, scratch
+from ..expression import Reference
 from ..plan import Program
 from . import core_products
 from .core_products import COMPLEX, VECTOR, together
@@ -310,7 +311,7 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
     moved = past = held = 0.0
 
     for a in p.arguments:
-        read = _numbers(p, a)
+        read = moving(p, a)
         each = read if a.place is not None or a.mixed else read / n
         held += each * n * size
 
@@ -336,13 +337,30 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
     return Bytes(moved, past, held)
 
 
-def _numbers(p: Program, a) -> int:
+def moving(p: Program, a) -> int:
     """Numbers of an entry of an array that move: of a diagonal the lines of its numbers."""
-    found = 0
+    found = 0.0
     for r in p.expression.references[a.name]:
         own = math.prod(p.sizes[i] for i in dict.fromkeys(r.indices) if i != p.batch)
-        found = max(found, own * (1 if len(set(r.indices)) == len(r.indices) else LINE // np.dtype(p.dtype).itemsize))
-    return min(found, a.size)
+        found = max(found, own * _beside(p, r))
+    return min(int(found), a.size)
+
+
+def is_diagonal(r: Reference) -> bool:
+    """Whether an index stands twice."""
+    return len(set(r.indices)) < len(r.indices)
+
+
+def _beside(p: Program, r: Reference) -> float:
+    """Numbers that come with a number: the rest of its line, where a diagonal leaves no others of it."""
+    if not is_diagonal(r):
+        return 1.0
+    run = 1
+    for index in reversed(r.indices):
+        if r.indices.count(index) > 1 or index == p.batch:
+            break
+        run *= p.sizes[index]
+    return max(LINE / np.dtype(p.dtype).itemsize / run, 1.0)
 
 
 def passes(style: str, p: Program, a) -> bool:

@@ -42,13 +42,16 @@ def memory_seconds(p: Program, beside: int = 0) -> float:
     numbers = 0.0
     for n in threads.nests(p):
         for name in {n.names[f] for f in n.factors}:
-            numbers += max(_across(p, n, f, beside) for f in n.factors if n.names[f] == name) * p.arrays[name].size
+            across = max(_across(p, n, f, beside) for f in n.factors if n.names[f] == name)
+            numbers += across * p.arrays[name].size
     return found + (ACROSS - 1) * numbers * np.dtype(p.dtype).itemsize / library_costs.DEVICE.memory
 
 
 def _across(p: Program, n: Nest, f: int, beside: int) -> float:
     """The share of a factor that is read across: of a large one, if neighbours of the output read numbers that lie
-    apart; the ends of runs, if neighbours lie side by side in short runs."""
+    apart; the ends of runs, if neighbours lie side by side in short runs. A diagonal's lines are counted already."""
+    if any(library_costs.is_diagonal(r) for r in p.expression.references.get(n.names[f], ())):
+        return 0.0
     least = max(a.size for a in p.arguments) / LARGE
     step = step_of_neighbours(p, n, f)
     if p.arrays[n.names[f]].size < least or step == 0:

@@ -6,7 +6,7 @@ array's place in its upper bits. Where such a number stands in a record, the add
 Scratch memory has places, too: each call has its own. So have counters, which belong to the stream of each call.
 
     with watched(len(arrays)) as watch:
-        bind([StandIn.of(array, address, place), ...])()      nothing is queued, no memory is taken
+        bind([StandIn.at(place, address, lie), ...])()       nothing is queued, no memory is taken
     replay = Replay(watch, addresses, backend.empty)
     replay(addresses)                                         queues all
 """
@@ -54,9 +54,9 @@ class StandIn:
     flags = None
 
     @classmethod
-    def of(cls, array, address: int, place: int) -> StandIn:
-        """An array that lies like this one, which begins at an address and has a place among others."""
-        return cls(array.shape, array.strides, array.dtype, Pointer((place + 1 << PLACE) + address % ALIGNED))
+    def at(cls, place: int, address: int, lie: tuple) -> StandIn:
+        """An array that has a place among others and begins at an address. lie: shape, strides, type of numbers."""
+        return cls(*lie, Pointer((place + 1 << PLACE) + address % ALIGNED))
 
     @classmethod
     def contiguous(cls, shape: tuple[int, ...], dtype, address: int) -> StandIn:
