@@ -140,7 +140,7 @@ class ComplexContraction:
 
     def _served(self, text: str, sizes, reading: Reading, choice: Choice) -> ComplexProducts | None:
         """The contraction by complex numbers, if the text is served and the options do not forbid it."""
-        given = choice.how.name if isinstance(choice.how, Organisation) else choice.how
+        given = choice.how.name if isinstance(choice.how, Organisation) else choice.how and choice.how.split()[0]
         able = [name for name, kind in self.parts.family.kinds.items() if kind.COMPLEX]
         if given not in (None, *able) or choice.order is not None or self.real or self.expression.constant:
             return None

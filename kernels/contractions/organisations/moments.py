@@ -40,7 +40,7 @@ FEWEST = 4  # terms of a thread
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
 LINE = 128  # bytes that the first cache gives at once
 CLOCK = 1.7e9  # of a multiprocessor
-ADDED = dict(float64=64, float32=128)  # multiply-adds of a multiprocessor in a clock
+ADDED = dict(float64=64, float32=128, complex128=16, complex64=32)  # multiply-adds of a multiprocessor in a clock
 
 
 class Tile(NamedTuple):
@@ -64,6 +64,7 @@ class Moments(InParts):
     """A thread has a tile of the output; `parts` blocks share an entry's terms."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("moments",)
+    COMPLEX: ClassVar[bool] = True
 
     threads: int  # of a block
     near: int = 1  # neighbours that a thread reads at once, 16 bytes at most
@@ -87,7 +88,7 @@ class Moments(InParts):
 
     def serves(self, p: Program) -> str:
         if not _served(p):
-            return f"one statement of {LEAST} to {MOST} sums of real numbers"
+            return f"one statement of {LEAST} to {MOST} sums"
         if self.threads % LANES:
             return f"whole warps: threads in multiples of {LANES}"
         if self.near > 1 and not _has_neighbours(ordered(p), tile_of(p), self.near):
@@ -267,8 +268,8 @@ class Moments(InParts):
 
 
 def _served(p: Program) -> bool:
-    """Whether a program is one statement of few real numbers, each a sum."""
-    if p.mixed or p.complex or len(p.statements) != 1 or not threads.independent(p):
+    """Whether a program is one statement of few numbers, each a sum."""
+    if p.mixed or len(p.statements) != 1 or not threads.independent(p):
         return False
     (n,) = threads.nests(p)
     if n.statement.function or not n.products or not LEAST <= n.size <= MOST:
