@@ -447,7 +447,9 @@ class Contraction:
         diagonal the lines of its numbers move."""
         e, p = self.expression, self.program
         batched = [a for a in p.arguments if a.place is not None or not e.batch]
-        return sum(library_costs.moving(p, a) * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
+        return (
+            sum(library_costs.moving(p, a) * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
+        )
 
     def explain(self, arrays=None, n: int | None = None) -> str:
         """Lines on the choice: orders, products computed once, flops and bytes, the bound, the estimated

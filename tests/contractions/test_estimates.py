@@ -272,3 +272,33 @@ def test_the_choice_counts_copies_of_arrays_with_gaps(text, a, how, monkeypatch,
     with_gaps, contiguous = plans
     assert with_gaps.plan.how.name == how
     assert contiguous.gaps == 0 <= with_gaps.gaps
+
+
+ON_A_DEVICE = (  # statement, sizes, batch, entries; the fastest on an H200, and by how much
+    ("o[i] = a[i i] b[i]", dict(i=5000), "", 0, "flat"),  # library 2.5, direct 9 with float32
+    ("o[j] = a[i i j]", dict(i=1000, j=300), "", 0, "sums"),  # library 1.4
+    ("o[n k] = x[n d] c[k d]", dict(d=8, k=16), "n", 100000, "direct"),  # flat 2.4 with float64
+    ("o[b c] = a[a b c] w[a]", dict(a=3, c=1000), "b", 1000, "flat"),  # stages 1.7, 2.9
+    ("o[a b] = a[a b c] w[c]", dict(b=1000, c=3), "a", 1000, "flat"),  # stages 1.6, 2.0
+    ("o[i j] = a[i k a b] c[k j a b]", dict(k=20, a=50, b=50, j=20), "i", 20, "direct"),  # library 2.0
+)
+
+
+@pytest.mark.parametrize("text, sizes, batch, n, how", ON_A_DEVICE)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_strings_on_a_device_go_to_the_fastest_organisation(text, sizes, batch, n, how, dtype):
+    target = get_backend("cuda", arch="sm_90")
+    assert Contraction(text, sizes, dtype, backend=target, batch=batch, entries=n).how.name == how
+
+
+@pytest.mark.parametrize(
+    "text, sizes, numbers",
+    [
+        ("o[i] = a[i i]", dict(i=5000), 5000 * 8 + 5000),  # a line of 64 bytes for each number
+        ("o[j] = a[i i j]", dict(i=1000, j=300), 1000 * 300 + 300),  # rows of many lines
+        ("o[i] = a[i i]", dict(i=4), 4 * 4 + 4),  # no more than the whole array
+        ("o[i j] = a[i j]", dict(i=5, j=7), 2 * 5 * 7),
+    ],
+)
+def test_of_a_diagonal_its_lines_move(text, sizes, numbers):
+    assert Contraction(text, sizes, backend="cpu", batch="").bytes == 8 * numbers

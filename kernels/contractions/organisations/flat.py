@@ -27,6 +27,7 @@ BESIDE = 64  # bytes: a thread that goes along so short a row shares its lines w
 NEAR = dict(float64=0.45, float32=0.3, complex64=1.0, complex128=1.0)
 SHARED = 1.1  # times the memory's time there
 FEW, SMALL = 32, 8 << 10  # numbers of such an entry; bytes of the matrix
+BANKS = 128  # bytes of all banks of the first cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,12 +223,18 @@ def _largest(p: Program) -> int:
 
 
 def _is_thin(p: Program) -> bool:
-    """Whether entries of few numbers are products of their own numbers and of one small matrix."""
+    """Whether entries of few numbers are products of their own numbers and of one small matrix, of which threads beside
+    each other do not read the same bank of the first cache."""
     n, *more = threads.nests(p)
+    size = np.dtype(p.dtype).itemsize
     common = [a for a in p.arguments if a.place is None]
     if more or n.size > FEW or not n.summed or len(common) != 1 or any(a.mixed for a in p.arguments):
         return False
-    return common[0].size * np.dtype(p.dtype).itemsize <= SMALL
+    apart = max([n.loops[-1].step[f] for f in n.factors if n.loops and n.names[f] == common[0].name], default=0)
+    near = 16 if neighbours(p, 16 // size) else size
+    if apart > 1 and apart * near % BANKS == 0:
+        return False
+    return common[0].size * size <= SMALL
 
 
 def _share(p: Program) -> bool:

@@ -34,7 +34,7 @@ LIGHT = 160  # bytes of these with which four blocks stand on a multiprocessor
 UNDER_WAY = 64  # bytes that a thread asks for before it adds, if its registers have room beside the sums
 TURN = 1.2e-6  # seconds in which a thread's loads come, while those of the next turn wait
 TOGETHER = 8  # sums whose parts a warp of the last block adds up at a time
-SINGLY = 1.1  # times the memory's time, since numbers of a term mostly come one by one
+SINGLY = 1.1  # times the memory's time where numbers of a term come one by one
 APART = 1.2  # times the time of memory, where blocks of several entries read rows that lie far apart
 FEWEST = 4  # terms of a thread
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
@@ -113,7 +113,8 @@ class Moments(InParts):
         """Memory, or the second cache where tiles read the factors anew."""
         n, tile = ordered(p), tile_of(p)
         cache = _loaded(n, tile) * np.dtype(p.dtype).itemsize / (TILED * device.CACHE)
-        memory = SINGLY * library_costs.memory_seconds("threads", p)
+        singly = any(self._near_of(tile, f) == 1 for q in n.products for f in q.factors if _loops_of(tile.within, f))
+        memory = (SINGLY if singly else 1.0) * library_costs.memory_seconds("threads", p)
         longest = max(memory, cache if tile.tiles > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
         return longest * (APART if p.batch else 1.0)
 

@@ -33,6 +33,7 @@ HELD = 1 << 16  # bytes of such arrays that stay near a multiprocessor
 FEW = 0.25  # share of the units' work that is of use with two columns
 UNIT_TERMS = 4  # of a step of the matrix units
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
+OF_COLUMN = 1e-11  # seconds of a number of one column that such units store, at least, on an H200
 # Products of two matrices of an entry, on an H200: fewest terms; terms with which a sum's begin and end take as long as
 # its terms, and take less as their square grows; times the work where entries do not begin at 16 bytes, and without
 # bulk copies; how work and memory overlap
@@ -197,6 +198,8 @@ class Staged(Organisation):
             kind = "stages_stored"
 
         price = threads.work(p) * price_of(kind) * _idle_steps(p)
+        if kind == "idle" and _is_column(p):
+            price = max(price, _stored(p) * OF_COLUMN / library_costs.unit("threads", p))
         return self._of_product(p, price) if kind == "stages" and _is_large_product(p) else price
 
     def _of_product(self, p: Program, price: float) -> float:
@@ -284,6 +287,20 @@ def _mostly_stored(p: Program) -> bool:
     outputs = sum(a.size for a in p.arguments if a.name in p.expression.outputs)
     inputs = sum(a.size for a in p.arguments if a.name not in p.expression.outputs)
     return outputs >= STORED * inputs
+
+
+def _stored(p: Program) -> int:
+    """Numbers that an entry's statements write."""
+    return sum(n.size for n in threads.nests(p))
+
+
+def _is_column(p: Program) -> bool:
+    """Whether every product is a matrix times a column."""
+    for n in threads.nests(p):
+        for q in n.products:
+            if not any(all(loop.step[f] == 0 for loop in n.loops) for f in q.factors):
+                return False
+    return True
 
 
 def _idle_steps(p: Program) -> float:
