@@ -19,8 +19,8 @@ import numpy as np
 
 import kernels
 from kernels.contractions import Contraction, intrepid
-from kernels.contractions.contraction import Span, extents, shared
 from kernels.contractions.expression import Expression, Reference
+from kernels.contractions.operands import Span, extents, shared
 from kernels.contractions.text import read
 from kernels.marshal import Block
 

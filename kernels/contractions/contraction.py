@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
-import math
 import pathlib
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..engine.backend import get_backend
 from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
-from ..engine.values import is_number, typed_number
-from . import einsum, explained, host_rates, orders, render_lines, table
-from .arrays import as_array, lies_apart
+from ..engine.values import is_number
+from . import einsum, explained, host_rates, operands, orders, render_lines, table
 from .choice import sorted_out
-from .expression import Expression, Reference
 from .organisations import Organisation, family, library_costs
-from .plan import Array, Program, describe, mirrored
+from .plan import Program, describe, mirrored
 from .replays import Replays
 from .text import Script, read, shown
 
 TYPES = ("float64", "float32")
-CACHE_LINE = 64  # bytes
 MOST = 2**31  # numbers of an entry that kernels count
 KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of work
 
@@ -148,58 +143,13 @@ class Contraction:
         a = self.program.arrays[name]
         return tuple(n if x is None else x for x in a.extents)
 
-    def _place(self, name: str, array, n: int) -> tuple[int, int]:
-        """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
-        a, shape = self.program.arrays[name], tuple(array.shape)
-        self._check_shape(a, array, n)
-        backwards = self.how.BACKWARDS and name not in self.expression.outputs
-        if self.how.STRIDED and lies_apart(array, backwards):
-            return a.after, 0
-
-        # Contiguous from the last dimension up; entries may lie further apart if the batch index is in front.
-        size = self.dtype.itemsize
-        step, expected = a.after, 1
-        for place in reversed(range(len(shape))):
-            stride, extent = array.strides[place], shape[place]
-            first = place == a.place == 0
-            if first and extent > 1 and stride >= expected * size and stride % size == 0:
-                step = stride // size
-            elif extent > 1 and stride != expected * size and (place == a.place or n > 0):
-                raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
-            expected *= extent
-
-        rows = math.prod(shape[a.place :]) if a.place is not None else 0
-        return step, rows
-
     def takes(self, name: str, array, n: int) -> bool:
         """Whether `bind` takes an array as it lies."""
         try:
-            self._place(name, array, n)
+            operands.place_of(self, name, array, n)
         except ArgumentError:
             return False
         return True
-
-    def _check_shape(self, a: Array, array, n: int) -> None:
-        """Raises ArgumentError for a wrong type, number of dimensions or extent."""
-        shape = tuple(array.shape)
-        if array.dtype != self.dtype:
-            raise ArgumentError(f"array '{a.name}': type {array.dtype}, wanted {self.dtype.name}.")
-        if len(shape) != len(a.extents):
-            raise ArgumentError(
-                f"array '{a.name}': {len(shape)} dimensions {shape}, wanted {len(a.extents)}: [{' '.join(a.indices)}]."
-            )
-        for place, (found, wanted, index) in enumerate(zip(shape, a.extents, a.indices)):
-            if place == a.place and found < n:
-                raise ArgumentError(f"array '{a.name}', index '{index}': extent {found}, wanted {n} or more.")
-            if place != a.place and found != wanted:
-                raise ArgumentError(f"array '{a.name}', index '{index}': extent {found}, wanted {wanted}.")
-
-    @staticmethod
-    def _scattered(name, a: Array, place, stride, wanted) -> str:
-        return (
-            f"array '{name}', index '{a.indices[place]}': neighbours are {stride} bytes apart, wanted {wanted}: "
-            "contiguous but for the batch index in front."
-        )
 
     def bind(self, arrays: Mapping[str, Any], n: int | None = None) -> Callable[..., None]:
         """run() for the first n entries of the batch (None: all that the first output has).
@@ -210,7 +160,7 @@ class Contraction:
         An input without indices, `a[]`, may be a number: run() has the value of now. An array of no dimensions is read
         at each run. An output that is a number, and masked arrays, raise ArgumentError.
         """
-        arrays = self._operands(arrays)
+        arrays = operands.operands_of(self, arrays)
         n = self.entries_in(arrays) if n is None else n
         return self.launched(arrays, n)
 
@@ -221,12 +171,12 @@ class Contraction:
         if self.expression.updated or self.expression.constant or any(map(is_number, arrays.values())):
             return None
 
-        operands = self._operands(arrays)
-        operands = {name: operands[name] for name in arrays}
+        found = operands.operands_of(self, arrays)
+        given = {name: found[name] for name in arrays}
         if self.backend.style == "threads":
-            return Replays(self, operands, n)
+            return Replays(self, given, n)
         try:
-            return self.how.again(self, operands, self.checked(operands, n), n)
+            return self.how.again(self, given, self.checked(given, n), n)
         except VariantUnsuitable:
             return None
 
@@ -235,103 +185,19 @@ class Contraction:
         return self._launches(arrays, self.checked(arrays, n), n)
 
     def checked(self, arrays, n: int) -> dict:
-        """Numbers of a launch for n entries: of each array the address, the step between entries and that between parts
-        a batch apart; whether outputs bypass the caches. Raises ArgumentError."""
-        e = self.expression
-        if n < 0 or (not e.batch and n != 1):
-            raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
-
-        values: dict[str, int] = {}
-        spans = {}
-        for a in self.program.arguments:
-            array = arrays[a.name]
-            values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
-            values[f"at_{a.name}"] = address = self.backend.address(array) if array.size else 0
-            if array.size:
-                spans[a.name] = Span.of(address, array.shape, array.strides)
-            self._check_argument(a, array, n)
-
-        for name, other in itertools.product(spans, spans):
-            if name in e.outputs and name != other and shared(spans[name], spans[other], self.dtype.itemsize):
-                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
-
-        values["past"] = int(self._past(values, n))
-        return values
+        """Numbers of a launch for n entries, see operands.checked. Raises ArgumentError."""
+        return operands.checked(self, arrays, n)
 
     def launch_checked(self, arrays, known, n: int) -> Callable[..., None]:
-        """run() for arrays that a plan around this one has checked or made. known: values of some of them, as `bind`
+        """run() for arrays that a plan around this one has checked or made. known: values of some of them, as `checked`
         finds them; the others are contiguous."""
-        values: dict[str, int] = {}
-        for a in self.program.arguments:
-            array, step = arrays[a.name], f"step_{a.name}"
-            if step in known:
-                values |= {key: known[key] for key in (step, f"ld_{a.name}", f"at_{a.name}")}
-                continue
-            values[step] = a.after
-            values[f"ld_{a.name}"] = math.prod(array.shape[a.place :]) if a.place is not None else 0
-            values[f"at_{a.name}"] = self.backend.address(array) if array.size else 0
-
-        values["past"] = int(self._past(values, n))
-        return self._launches(arrays, values, n)
-
-    def _operands(self, arrays) -> dict:
-        """All arrays by name, where the backend works. Raises ArgumentError."""
-        wanted = self.expression.require(arrays)
-        found = {name: self._operand(name, arrays[name]) for name in wanted}
-        for name, array in found.items():
-            device = hasattr(array, "__cuda_array_interface__")
-            if self.backend.product and device != (self.backend.memory == "device"):
-                raise ArgumentError(f"array '{name}' is not where backend {self.backend} works.")
-        return found
-
-    def _check_argument(self, a: Array, array, n: int) -> None:
-        """Raises ArgumentError for an output that is read-only, or an extent that is compiled in."""
-        e = self.expression
-        if a.name in e.outputs and not getattr(array.flags, "writeable", True):
-            raise ArgumentError(f"array '{a.name}' is read-only, and an output.")
-        if not a.mixed:
-            return
-        extents = {array.shape[r.indices.index(e.batch)] for r in e.references[a.name] if e.batch in r.indices}
-        if n not in extents:
-            raise ArgumentError(f"array '{a.name}': n = {n}, wanted the extent of '{e.batch}' that is compiled in.")
-
-    def _operand(self, name: str, given):
-        """The array that is bound for what came. A number becomes an array of its own, which run() keeps: NumPy's
-        scalars tell the address of a copy that is freed at once."""
-        if is_number(given):
-            if name in self.expression.outputs:
-                raise ArgumentError(f"output '{name}' is a number ({type(given).__name__}), wanted an array to write.")
-            return self.backend.from_host(typed_number(name, given, self.dtype), self.dtype)
-
-        array = as_array(name, given, self.backend)
-        if not hasattr(array, "strides") or not hasattr(array, "dtype"):
-            raise ArgumentError(
-                f"array '{name}' is {type(given).__name__}, wanted an array of {self.backend.arrays.__name__}."
-            )
-        return array
+        return self._launches(arrays, operands.unchecked(self, arrays, known, n), n)
 
     def entries_in(self, arrays) -> int:
         """Number of entries in the first output."""
         name = self.expression.outputs[0]
         place = self.program.arrays[name].place
         return arrays[name].shape[place] if place is not None and arrays[name].ndim > place else 1
-
-    def _past(self, values, n) -> bool:
-        """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
-        p, size = self.program, self.dtype.itemsize
-        outputs = [p.arrays[name] for name in p.expression.outputs]
-        written = n * sum(a.size for a in outputs) * size
-        if not library_costs.streamed(written, library_costs.held_bytes(p, n)):
-            return False
-        return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
-
-    def _on_lines(self, a: Array, values, numbers: int) -> bool:
-        """Whether the entries of an output begin on cache lines of so many numbers, and old values are not read."""
-        if a.name in self.expression.updated or values[f"at_{a.name}"] % CACHE_LINE:
-            return False
-        if a.place:
-            return values[f"ld_{a.name}"] % numbers == 0
-        return a.place is None or (a.after % numbers == 0 and values[f"step_{a.name}"] % numbers == 0)
 
     def compile(self):
         """The compiled kernel, from the cache on disk if it is there; None if the organisation has no kernel."""
@@ -502,59 +368,6 @@ def _headers(script: Script, headers, folders) -> tuple[tuple, tuple]:
 def _is_extent(given) -> bool:
     """Whether it is a whole number of 1 or more."""
     return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
-
-
-class Span(NamedTuple):
-    """Where the numbers of an array lie."""
-
-    begin: int  # the lowest address
-    shape: tuple[int, ...]
-    steps: tuple[int, ...]  # bytes, of any sign
-
-    @classmethod
-    def of(cls, address: int, shape, steps) -> Span:
-        """address: of the first number."""
-        before = sum((n - 1) * step for n, step in zip(shape, steps) if step < 0)
-        return cls(address + before, tuple(shape), tuple(steps))
-
-    def length(self, first: int, size: int) -> int:
-        """Bytes of the dimensions from `first` on. size: of a number."""
-        return sum((n - 1) * abs(step) for n, step in zip(self.shape[first:], self.steps[first:])) + size
-
-
-def shared(one: Span, other: Span, size: int) -> bool:
-    """Whether two arrays, the slowest dimension first, overlap. Two whose first dimensions make the same steps may lie
-    between each other: sections of one larger array."""
-    ends = [span.begin + span.length(0, size) for span in (one, other)]
-    if ends[0] <= other.begin or ends[1] <= one.begin:
-        return False
-    step = one.steps[0] if one.steps else 0
-    if step <= 0 or not other.steps or other.steps[0] != step:
-        return True
-    apart = other.begin - one.begin
-    return apart % step < one.length(1, size) or -apart % step < other.length(1, size)
-
-
-def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:
-    """(extent of each index, of the batch) as the arrays' shapes have them. Raises ArgumentError where two disagree."""
-    found: dict[str, tuple[int, str]] = {}
-    for name, shape in shapes.items():
-        for r in e.references.get(name, ()):
-            _take(r, shape, found, e.batch)
-    sizes = {index: extent for index, (extent, _) in found.items()}
-    return sizes, sizes.pop(e.batch, 1) if e.batch else 1
-
-
-def _take(r: Reference, shape, found, batch) -> None:
-    if len(shape) != len(r.indices):
-        number = f"; one number is {r.name}[] in the text" if not shape else ""
-        raise ArgumentError(f"array '{r.name}': {len(shape)} dimensions {shape}, wanted {len(r.indices)}: {r}{number}.")
-    for index, extent in zip(r.indices, shape):
-        known, other = found.setdefault(index, (extent, r.name))
-        if known != extent:
-            raise ArgumentError(
-                f"array '{r.name}', index '{index}': extent {extent}, wanted {known} as '{other}' has it."
-            )
 
 
 @host_rates.plan_by

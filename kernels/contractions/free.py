@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from ..engine.backend import get_backend
 from .choice import sorted_out
-from .contraction import Contraction, extents
+from .contraction import Contraction
+from .operands import extents
 from .text import parse
 
 KEPT = 64  # plans, by their extents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine.backend.replay import ALIGNED, Replay, StandIn, watched
+from ..engine.backend.replay import ALIGNED, Lie, Replay, StandIn, watched
 
 KEPT = 32  # replays, of where arrays begin
 
@@ -18,7 +18,7 @@ class Replays:
         self.pairs = [(out, other) for out in outputs for other in range(len(arrays)) if other != out]
         self.kept: dict[tuple, Replay] = {}
 
-        self._lie = [(array.shape, array.strides, array.dtype) for array in arrays.values()]
+        self._lies = [Lie(array.shape, array.strides, array.dtype) for array in arrays.values()]
         self._replay(self._addresses(list(arrays.values())))
 
     def __call__(self, arrays) -> None:
@@ -57,7 +57,7 @@ class Replays:
         return found
 
     def _made(self, addresses) -> Replay:
-        stand_ins = self._named(map(StandIn.at, range(len(addresses)), addresses, self._lie))
+        stand_ins = self._named(map(StandIn.at, range(len(addresses)), addresses, self._lies))
         with watched(len(addresses)) as watch:
             self.plan.launched(stand_ins, self.n)()
         return Replay(watch, addresses, self.backend.empty, self.backend.counters)

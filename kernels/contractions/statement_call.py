@@ -9,8 +9,8 @@ from ..engine.values import is_number
 from . import repeats
 from .arrays import as_array, backend_of, named_type, plain, refuse_overlap, share_memory
 from .asked import OPTIONS, Asked, Problem, for_entries, is_pair, plan_of, read_text, sorted_extents
-from .contraction import extents
 from .expression import Expression, Reference, Term
+from .operands import extents
 from .text import Script
 
 

@@ -13,7 +13,7 @@ from device_for_tests import STAND_IN
 
 from kernels import Contraction, contract, einsum
 from kernels.contractions import contraction, repeats
-from kernels.engine.backend.replay import Launch, Replay, StandIn, Watch, here, watched
+from kernels.engine.backend.replay import Launch, Lie, Replay, StandIn, Watch, here, watched
 from kernels.engine.errors import ArgumentError, BackendError
 
 CASES = (  # string, shapes, the organisation that is asked for
@@ -241,7 +241,7 @@ def test_addresses_in_records_follow_the_arrays():
     """An address behind an array's begin, scratch memory; extents, other memory and real numbers stay."""
     begins = [0x7F0000000008, 0x7F0000001000]
     array = np.zeros((2, 3))
-    lie = array.shape, array.strides, array.dtype
+    lie = Lie(array.shape, array.strides, array.dtype)
     first, second = [StandIn.at(place, begin, lie) for place, begin in enumerate(begins)]
     one = np.array(1.0).view(np.int64).item()
     watch = Watch(2)

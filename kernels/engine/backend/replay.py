@@ -36,6 +36,14 @@ class Launch(NamedTuple):
     bound: Callable[[np.ndarray], Callable[[], None]]  # the launch with the arguments of another record
 
 
+class Lie(NamedTuple):
+    """How an array lies."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # bytes
+    dtype: np.dtype
+
+
 class Pointer(NamedTuple):
     """A pointer as CuPy's arrays have it."""
 
@@ -54,9 +62,9 @@ class StandIn:
     flags = None
 
     @classmethod
-    def at(cls, place: int, address: int, lie: tuple) -> StandIn:
-        """An array that has a place among others and begins at an address. lie: shape, strides, type of numbers."""
-        return cls(*lie, Pointer((place + 1 << PLACE) + address % ALIGNED))
+    def at(cls, place: int, address: int, lie: Lie) -> StandIn:
+        """An array that has a place among others and begins at an address."""
+        return cls(lie.shape, lie.strides, lie.dtype, Pointer((place + 1 << PLACE) + address % ALIGNED))
 
     @classmethod
     def contiguous(cls, shape: tuple[int, ...], dtype, address: int) -> StandIn:
