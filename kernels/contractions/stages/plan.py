@@ -3,7 +3,7 @@
 A team has an entry of the batch, or of the batch and further indices that every statement keeps where they are. Locals
 lie in shared memory. A product with a sum is a matrix product: the indices of the output that only one factor has are
 rows, those that only the other has are columns. A tile of 16 rows and all columns is a warp's. All other statements are
-done number by number, a thread each. passes.py makes a plan, step by step.
+done number by number, a thread each. The other files here make a plan, pass by pass.
 """
 
 from __future__ import annotations
