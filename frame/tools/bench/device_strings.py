@@ -52,6 +52,9 @@ STRINGS = (
     String("moments", "bi->i", "b=3000000 i=3", types="df"),
     String("moments", "bi,b->i", "b=1000000 i=7", types="df"),
     String("moments", "bi,bi->i", "b=3000000 i=3"),
+    String("moments", "ni,nj->ij", "n=400000 i=6 j=6", types="zc"),
+    String("moments", "bi->i", "b=1000000 i=5", types="zc"),
+    String("moments", "ji,j->i", "i=20 j=1000000", types="df"),
     String("moments", "abc->b", "a=1000 b=5 c=3000", types="df"),
     # Sums, moves, scalings
     String("sums", "ij->i", "i=4000 j=4000"),
@@ -70,6 +73,9 @@ STRINGS = (
     String("sums", "ij,j->i", "i=4000 j=4000"),
     String("sums", "ij,i->j", "i=4000 j=4000"),
     String("sums", "ij,ij->i", "i=4000 j=4000", types="c"),
+    String("sums", "abc,a->bc", "a=3 b=1000 c=1000", types="df"),
+    String("sums", "abc,c->ab", "a=1000 b=1000 c=3", types="df"),
+    String("sums", "ij,j->i", "i=200 j=1000000", types="f"),
     String("sums", "ij,ij->ij", "i=4000 j=4000", "0C"),
     String("sums", "dcab,a->dcba", "d=122 c=75 a=336 b=5"),
     String("sums", "abcd,cb->cdba", "a=312 b=7 c=47 d=243", types="f"),
@@ -96,6 +102,8 @@ STRINGS = (
     # Diagonals
     String("diagonals", "bii->b", "b=20000 i=32"),
     String("diagonals", "ii->", "i=4000"),
+    String("diagonals", "ii,i->i", "i=5000", types="df"),
+    String("diagonals", "ii,ij->j", "i=2000 j=500"),
     # Decompositions of tensors, outer products
     String("decompositions", "ir,jr->ijr", "i=1000 r=16 j=1000"),
     String("decompositions", "ijk,jr,kr->ir", "i=200 j=200 k=200 r=16"),
@@ -123,6 +131,7 @@ STRINGS = (
     String("chemistry", "ijab,klij->klab", "i=12 j=12 a=40 b=40 k=12 l=12"),
     String("chemistry", "ijab,abcd->ijcd", "i=10 j=10 a=36 b=36 c=36 d=36"),
     String("chemistry", "ikac,kjcb->ijab", "i=12 k=12 a=40 c=40 j=12 b=40"),
+    String("chemistry", "ikab,kjab->ij", "i=20 k=20 a=50 b=50 j=20", types="df"),
     String("chemistry", "kc,ikca->ia", "k=12 c=40 i=12 a=40"),
     String("chemistry", "xij,ij->x", "x=500 i=120 j=120"),
     # Derivatives, interpolation, geometry on elements; fields
@@ -153,6 +162,7 @@ STRINGS = (
     String("matrices", "ij,jk->ik", "i=64 j=64 k=64"),
     String("matrices", "ni,ij->nj", "n=1000000 i=10 j=10", types="df"),
     String("matrices", "ni,ij->nj", "n=1000000 i=8 j=27"),
+    String("matrices", "nd,kd->nk", "n=100000 d=8 k=16", types="df"),
     String("matrices", "in,ij->jn", "n=1000000 i=5 j=7"),
     String("matrices", "ij,jk,kl->il", "i=16 j=16 k=16 l=16"),
 )
