@@ -56,6 +56,36 @@ def test_neighbours_at_once(device_backend, dtype, near):
     assert np.array_equal(done_unaligned(plan, arrays), wanted)
 
 
+ALONG = (  # text, sizes, entries: neighbours of a sum at once
+    ("o[i] = a[i n] w[n]", dict(i=5, n=1204), 0),
+    ("o[i j] = a[i n] b[j n]", dict(i=4, j=3, n=516), 0),
+    ("o[i j] += 2 a[i x y] b[j x y] w[x] - c[i x] d[j x]", dict(i=3, j=2, x=12, y=20), 0),
+    ("o[e i] = a[e i n] w[n] b[e n]", dict(i=3, n=260), 5),
+)
+
+
+@pytest.mark.parametrize("text, sizes, n", ALONG)
+@pytest.mark.parametrize("dtype, near", [("float64", 2), ("float32", 4)])
+@pytest.mark.parametrize("how", ["threads=64", "threads=32 parts=3"])
+def test_neighbours_of_a_sum_at_once(device_backend, text, sizes, n, dtype, near, how):
+    """Where arrays begin at 16 bytes, and where they do not; some threads and parts have no terms."""
+    plan = plan_of(device_backend, text, sizes, n, f"moments near={near} {how}", dtype)
+    arrays = whole(np.random.default_rng(6), plan, n or 1)
+    wanted = einsum(plan, arrays)
+    assert np.array_equal(done(plan, arrays, n or 1), wanted)
+    assert n or np.array_equal(done_unaligned(plan, arrays), wanted)
+
+
+@pytest.mark.parametrize(
+    "text, sizes", [("o[i] = a[i n] w[n]", dict(i=5, n=1203)), ("o[i] = a[n i] w[n]", dict(i=5, n=1204))]
+)
+def test_terms_that_are_no_neighbours_come_one_by_one(device_backend, text, sizes):
+    """A row is no multiple of two; the larger factor lies across."""
+    assert plan_of(device_backend, text, sizes, 0, "moments").how.near == 1
+    with pytest.raises(ArgumentError, match="near=1"):
+        plan_of(device_backend, text, sizes, 0, "moments threads=64 near=2")
+
+
 @pytest.mark.parametrize("sums", [1, 2, 3, 5, 31, 32, 33, 64])
 @pytest.mark.quick(sums=[3, 33])
 def test_sums_of_a_warp_come_to_their_places(device_backend, sums):

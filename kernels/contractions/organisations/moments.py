@@ -37,6 +37,7 @@ TOGETHER = 8  # sums whose parts a warp of the last block adds up at a time
 SINGLY = 1.1  # times the memory's time where numbers of a term come one by one
 APART = 1.2  # times the time of memory, where blocks of several entries read rows that lie far apart
 FEWEST = 4  # terms of a thread
+READ_ANEW = 1.25  # times the numbers that all threads load, at most, to read neighbours of a sum at once
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
 LINE = 128  # bytes that the first cache gives at once
 CLOCK = 1.7e9  # of a multiprocessor
@@ -59,6 +60,38 @@ class Tile(NamedTuple):
         return threads.size(self.over)
 
 
+class Turns(NamedTuple):
+    """The turns of all threads together: each takes `beside` terms of a product's sums."""
+
+    product: Product
+    tile: Tile
+    beside: int  # neighbouring terms of the last loop
+    sums: tuple[Loop, ...]  # loops over turns
+
+    @classmethod
+    def of(cls, q: Product, tile: Tile, beside: int) -> Turns:
+        *outer, last = q.sums
+        return cls(q, tile, beside, (*outer, threads.scaled(last, beside)))
+
+    @property
+    def many(self) -> int:
+        return threads.size(self.sums)
+
+    @property
+    def loaded(self) -> int:
+        """Numbers of all factors that a thread loads for a turn."""
+        return sum(threads.size(_loops_of(self.tile.within, f)) * self.own(f) for f in self.product.factors)
+
+    def own(self, f: int) -> int:
+        """Terms of a turn that have a number of a factor for themselves; 1: all have the same."""
+        return self.beside if self.product.sums[-1].step[f] else 1
+
+    def at_once(self, size: int) -> int:
+        """Turns whose loads are under way together. size: bytes of a number."""
+        room = HELD - size * self.tile.size
+        return max(min(UNDER_WAY, room) // (size * self.loaded), 1)
+
+
 @dataclasses.dataclass(frozen=True)
 class Moments(InParts):
     """A thread has a tile of the output; `parts` blocks share an entry's terms."""
@@ -67,7 +100,7 @@ class Moments(InParts):
     COMPLEX: ClassVar[bool] = True
 
     threads: int  # of a block
-    near: int = 1  # neighbours that a thread reads at once, 16 bytes at most
+    near: int = 1  # neighbours that a thread reads at once, 16 bytes at most: of a tile's row, else of a sum
     parts: int = 1  # of the sums, by different blocks
 
     def details(self) -> list[str]:
@@ -82,27 +115,28 @@ class Moments(InParts):
     def candidates(cls, p: Program) -> list[Organisation]:
         if not _served(p):
             return []
-        n = ordered(p)
         near = 16 // np.dtype(p.dtype).itemsize
-        return [cls(256, near if _has_neighbours(n, tile_of(p), near) else 1, _parts(p, n, 256))]
+        found = cls(256, near) if _reads_at_once(p, near) else cls(256)
+        return [found.changed(parts=found._usual_parts(p))]
 
     def serves(self, p: Program) -> str:
         if not _served(p):
             return f"one statement of {LEAST} to {MOST} sums"
         if self.threads % LANES:
             return f"whole warps: threads in multiples of {LANES}"
-        if self.near > 1 and not _has_neighbours(ordered(p), tile_of(p), self.near):
+        if self.near > 1 and not _reads_at_once(p, self.near):
             return "near=1: neighbours are not read at once"
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """The first cache gives a warp's numbers while it adds; then its sums are added up."""
-        n, tile = ordered(p), tile_of(p)
+        n, tile = ordered(p), self.tile(p)
         given = added = 0.0
         for q in n.products:
-            warps = threads.size(q.sums) / LANES
-            given += warps * sum(self._lines(n, q, tile, f, p) for f in q.factors)
-            added += warps * tile.size * LANES / ADDED[p.dtype]
+            turns = Turns.of(q, tile, self.beside(p))
+            warps = turns.many / LANES
+            given += warps * sum(self._lines(turns, f, p) for f in q.factors)
+            added += warps * turns.beside * tile.size * LANES / ADDED[p.dtype]
 
         clocks = max(given, added) + EXCHANGED * tile.size * self.warps * self.parts
         seconds = tile.tiles * clocks / (CLOCK * device.MULTIPROCESSORS)
@@ -111,33 +145,56 @@ class Moments(InParts):
 
     def floor(self, p: Program) -> float:
         """Memory, or the second cache where tiles read the factors anew."""
-        n, tile = ordered(p), tile_of(p)
+        n, tile = ordered(p), self.tile(p)
         cache = _loaded(n, tile) * np.dtype(p.dtype).itemsize / (TILED * device.CACHE)
-        singly = any(self._near_of(tile, f) == 1 for q in n.products for f in q.factors if _loops_of(tile.within, f))
+        singly = self.beside(p) == 1 and any(
+            self._near_of(tile, f) == 1 for q in n.products for f in q.factors if _loops_of(tile.within, f)
+        )
         memory = (SINGLY if singly else 1.0) * library_costs.memory_seconds("threads", p)
         longest = max(memory, cache if tile.tiles > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
         return longest * (APART if p.batch else 1.0)
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its loads."""
-        tile, size = tile_of(p), np.dtype(p.dtype).itemsize
-        turns = 0
-        for q in ordered(p).products:
-            turns += -(-threads.size(q.sums) // (self.threads * self.parts * _at_once(q, tile, size)))
-        return turns * TURN
+        n, tile, size = ordered(p), self.tile(p), np.dtype(p.dtype).itemsize
+        waits = 0
+        for q in n.products:
+            turns = Turns.of(q, tile, self.beside(p))
+            waits += -(-turns.many // (self.threads * self.parts * turns.at_once(size)))
+        return waits * TURN
 
-    def _lines(self, n: Nest, q: Product, tile: Tile, f: int, p: Program) -> float:
-        """Lines that a warp's loads of a factor touch, for a term a lane."""
+    def _lines(self, turns: Turns, f: int, p: Program) -> float:
+        """Lines that a warp's loads of a factor touch, for a turn of each lane."""
         numbers = LINE // np.dtype(p.dtype).itemsize
-        touched = {_where(q.sums, f, lane) // numbers for lane in range(LANES)}
-        return len(touched) * threads.size(_loops_of(tile.within, f)) / self._near_of(tile, f)
+        touched = {_where(turns.sums, f, lane) // numbers for lane in range(LANES)}
+        loads = threads.size(_loops_of(turns.tile.within, f)) / self._near_of(turns.tile, f)
+        return len(touched) * loads
+
+    def tile(self, p: Program) -> Tile:
+        """The tile of a thread."""
+        return tile_of(p, self.beside(p))
+
+    def beside(self, p: Program) -> int:
+        """Terms of a sum that a thread takes side by side."""
+        return 1 if self.near == 1 or _has_neighbours(p, self.near) else self.near
+
+    def _usual_parts(self, p: Program) -> int:
+        """Blocks that share an entry's terms: as many as the multiprocessors have, while threads have FEWEST terms."""
+        n, tile, size = ordered(p), self.tile(p), np.dtype(p.dtype).itemsize
+        all_turns = [Turns.of(q, tile, self.beside(p)) for q in n.products]
+        held = size * (tile.size + max(turns.loaded * turns.at_once(size) for turns in all_turns))
+        standing = device.MULTIPROCESSORS * (4 if held <= LIGHT else 2)
+
+        longest = max(turns.many * turns.beside for turns in all_turns)
+        entries = library_costs.usual_batch(p) * tile.tiles
+        return max(min(standing // entries, longest // (FEWEST * self.threads)), 1)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False):
         return super().render(p, ("contractions/moments.h", *headers), folders, quick)
 
     def text(self, p: Program) -> list[str]:
-        n, tile = ordered(p), tile_of(p)
+        n, tile = ordered(p), self.tile(p)
         over = threads.numbered("o", tile.over)
         return [
             f"KERNEL(contraction, Arguments, {self.threads}) {{",
@@ -156,46 +213,48 @@ class Moments(InParts):
 
     def _product(self, p: Program, n: Nest, q: Product, tile: Tile) -> list[str]:
         """A thread's part of the sums of a product: turns whose loads are under way together, then the others."""
-        many, step = threads.size(q.sums), self.threads * self.parts
-        kind = "int" if many + UNDER_WAY * step < 1 << 31 else "long"
-        at_once = _at_once(q, tile, np.dtype(p.dtype).itemsize)
+        turns = Turns.of(q, tile, self.beside(p))
+        many, step = turns.many, self.threads * self.parts
+        kind = "int" if turns.beside * (many + UNDER_WAY * step) < 1 << 31 else "long"
+        at_once = turns.at_once(np.dtype(p.dtype).itemsize)
 
-        def turns(count: int) -> list[str]:
-            """C++ of so many terms of a thread, the first of them k."""
+        def some_turns(count: int) -> list[str]:
+            """C++ of so many turns of a thread, the first of them k."""
             some = f"UNROLL for (int u = 0; u < {count}; ++u)"
-            sizes = [threads.size(_loops_of(tile.within, f)) for f in q.factors]
-            lines = [f"alignas(16) scalar f{j}[{count}][{size}];" for j, size in enumerate(sizes)]
-            terms = [f"const {kind} term = k + u * {step};", *self._loads(n, q, tile)]
-            return [*lines, f"{some} {threads.block(terms)}", f"{some} {threads.block(_added(q, tile))}"]
+            held = []
+            for j, f in enumerate(q.factors):
+                size = threads.size(_loops_of(tile.within, f))
+                held.append(f"alignas(16) scalar f{j}[{count}][{size}][{turns.own(f)}];")
+            loads = [f"const {kind} turn = k + u * {step};", *self._loads(n, turns)]
+            return [*held, f"{some} {threads.block(loads)}", f"{some} {threads.block(_added(turns))}"]
 
         lines = [f"{kind} k = blockIdx.y * {self.threads} + threadIdx.x;"]
         if at_once > 1:
             whole = f"UNROLL_BY(1) for (; k + {(at_once - 1) * step} < {many}; k += {at_once * step})"
-            lines.append(f"{whole} {threads.block(turns(at_once))}")
-        lines.append(f"UNROLL_BY(1) for (; k < {many}; k += {step}) {threads.block(turns(1))}")
+            lines.append(f"{whole} {threads.block(some_turns(at_once))}")
+        lines.append(f"UNROLL_BY(1) for (; k < {many}; k += {step}) {threads.block(some_turns(1))}")
         return [threads.block(lines)]
 
-    def _loads(self, n: Nest, q: Product, tile: Tile) -> list[str]:
-        """C++ that loads a term's numbers of each factor of a tile."""
+    def _loads(self, n: Nest, turns: Turns) -> list[str]:
+        """C++ that loads a turn's numbers of each factor of a tile."""
+        tile = turns.tile
         within, over = threads.numbered("t", tile.within), threads.numbered("o", tile.over)
-        sums = threads.numbered("k", q.sums)
-        lines = threads.split(q.sums, "term", sums)
+        sums = threads.numbered("k", turns.sums)
+        lines = threads.split(turns.sums, "turn", sums)
 
-        for j, f in enumerate(q.factors):
+        for j, f in enumerate(turns.product.factors):
             # The loops of the tile along which the factor moves
             loops, names = _own(tile, within, f)
             heads = threads.loop_heads(names, loops)
-            at = threads.offset(n, f, (*tile.over, *tile.within, *q.sums), (*over, *within, *sums))
+            at = threads.offset(n, f, (*tile.over, *tile.within, *turns.sums), (*over, *within, *sums))
             to = f"f{j}[u][{_place(loops, names)}]"
 
-            # Number by number, or neighbours at once
-            near = self._near_of(tile, f)
-            if near == 1:
-                load = f"{to} = at_{n.names[f]}[{at}];"
-            else:
-                heads[-1] = heads[-1].replace(f"++{names[-1]}", f"{names[-1]} += {near}")
-                load = f"*(Near<{near}> *)&{to} = *(const Near<{near}> *)(at_{n.names[f]} + {at});"
-
+            # A number, neighbours of the tile, or neighbours of the sum
+            across = self._near_of(tile, f)
+            if across > 1:
+                heads[-1] = heads[-1].replace(f"++{names[-1]}", f"{names[-1]} += {across}")
+            near = f"Near<{max(across, turns.own(f))}>"
+            load = f"*({near} *){to} = *(const {near} *)(at_{n.names[f]} + {at});"
             lines.append(" ".join([*(f"UNROLL {head}" for head in heads), load]))
         return lines
 
@@ -237,10 +296,10 @@ class Moments(InParts):
         return self.near if _neighbours(tile, f, self.near) else 1
 
     def items(self, p: Program, n: int) -> int:
-        return n * tile_of(p).tiles
+        return n * self.tile(p).tiles
 
     def sums_of(self, p: Program) -> int:
-        return tile_of(p).size
+        return self.tile(p).size
 
     def shape(self, p: Program) -> Shape:
         return Shape(self.threads, 1, self.shared_bytes(p), rows=self.parts)
@@ -250,7 +309,7 @@ class Moments(InParts):
 
     def shared_bytes(self, p: Program) -> int:
         """The sums of each warp, or the number of blocks that were there before."""
-        return max(self.warps * tile_of(p).size * np.dtype(p.dtype).itemsize, COUNTER)
+        return max(self.warps * self.tile(p).size * np.dtype(p.dtype).itemsize, COUNTER)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -261,7 +320,7 @@ class Moments(InParts):
         return super().legal(p) and not self.serves(p)
 
     def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
-        tile = tile_of(p)
+        tile = self.tile(p)
         return tile.tiles * many * _numbers(q, tile)
 
 
@@ -278,17 +337,6 @@ def _served(p: Program) -> bool:
     return all(q.sums for q in n.products)
 
 
-def _parts(p: Program, n: Nest, block: int) -> int:
-    """Blocks that share an entry's terms: as many as stand on the multiprocessors, while threads have FEWEST terms."""
-    tile, size = tile_of(p), np.dtype(p.dtype).itemsize
-    held = size * (tile.size + max(_numbers(q, tile) * _at_once(q, tile, size) for q in n.products))
-    standing = device.MULTIPROCESSORS * (4 if held <= LIGHT else 2)
-
-    longest = max(threads.size(q.sums) for q in n.products)
-    entries = library_costs.usual_batch(p) * tile.tiles
-    return max(min(standing // entries, longest // (FEWEST * block)), 1)
-
-
 @functools.lru_cache(64)
 def ordered(p: Program) -> Nest:
     """The statement's loops, those of each sum in the order of its largest factor: neighbours are read side by side."""
@@ -301,8 +349,8 @@ def ordered(p: Program) -> Nest:
 
 
 @functools.lru_cache(64)
-def tile_of(p: Program) -> Tile:
-    """The tile for which all threads together load least."""
+def tile_of(p: Program, beside: int = 1) -> Tile:
+    """The tile for which all threads together load least. beside: terms that a thread loads at once."""
     n = ordered(p)
     most = HELD // np.dtype(p.dtype).itemsize
     choices = []
@@ -310,7 +358,7 @@ def tile_of(p: Program) -> Tile:
         if math.prod(extents) <= most:
             choices.append(_cut(n.loops, extents))
 
-    able = [tile for tile in choices if tile.size + max(_numbers(q, tile) for q in n.products) <= most]
+    able = [tile for tile in choices if tile.size + beside * max(_numbers(q, tile) for q in n.products) <= most]
     return min(able or choices[:1], key=lambda tile: (_loaded(n, tile), tile.tiles))
 
 
@@ -352,9 +400,9 @@ def _neighbours(tile: Tile, f: int, near: int) -> bool:
     return bool(loops) and loops[-1].step[f] == 1 and loops[-1].extent % near == 0
 
 
-def _has_neighbours(n: Nest, tile: Tile, near: int) -> bool:
+def _has_neighbours(p: Program, near: int) -> bool:
     """Whether some factor has neighbours that may be read at once, and all that have begin at multiples of `near`."""
-    found = False
+    n, tile, found = ordered(p), tile_of(p), False
     for q in n.products:
         for f in q.factors:
             if _neighbours(tile, f, near):
@@ -365,11 +413,25 @@ def _has_neighbours(n: Nest, tile: Tile, near: int) -> bool:
     return found
 
 
-def _at_once(q: Product, tile: Tile, size: int) -> int:
-    """Terms of a thread whose loads are under way together. size: bytes of a number."""
-    loaded = size * _numbers(q, tile)
-    room = HELD - size * tile.size
-    return max(min(UNDER_WAY, room) // loaded, 1)
+def _reads_at_once(p: Program, near: int) -> bool:
+    """Whether `near` neighbours are read at once: of a row of a tile, or of a sum."""
+    return _has_neighbours(p, near) or _runs_along(p, near)
+
+
+def _runs_along(p: Program, near: int) -> bool:
+    """Whether `near` neighbouring terms of every sum are read at once: all factors that move with them lie along the
+    sum, begin at multiples of `near`, and tiles that leave room for their numbers load little more."""
+    n, tile = ordered(p), tile_of(p, near)
+    if _loaded(n, tile) > READ_ANEW * _loaded(n, tile_of(p)):
+        return False
+    for q in n.products:
+        *outer, last = q.sums
+        moving = [f for f in q.factors if last.step[f]]
+        if last.extent % near or any(last.step[f] != 1 for f in moving):
+            return False
+        if not all(threads.whole_steps((*tile.within, *tile.over, *outer), f, near) for f in moving):
+            return False
+    return True
 
 
 def _where(loops, f: int, turn: int) -> int:
@@ -381,14 +443,16 @@ def _where(loops, f: int, turn: int) -> int:
     return where
 
 
-def _added(q: Product, tile: Tile) -> list[str]:
-    """C++ that adds a term to all sums of a tile."""
+def _added(turns: Turns) -> list[str]:
+    """C++ that adds a turn's terms to all sums of a tile."""
+    q, tile = turns.product, turns.tile
     names = threads.numbered("t", tile.within)
     words = []
     for j, f in enumerate(q.factors):
-        words.append(f"f{j}[u][{_place(*_own(tile, names, f))}]")
+        words.append(f"f{j}[u][{_place(*_own(tile, names, f))}][{'s' if turns.own(f) > 1 else '0'}]")
 
     heads = " ".join(f"UNROLL {head}" for head in threads.loop_heads(names, tile.within))
+    heads = f"UNROLL for (int s = 0; s < {turns.beside}; ++s) {heads}"
     product = " * ".join(threads.product_words(q, words))
     return [f"{heads} sums[{_place(tile.within, names)}] {threads.sign_of(q)}= {product};"]
 
