@@ -280,7 +280,9 @@ ON_A_DEVICE = (  # statement, sizes, batch, entries; the fastest on an H200, and
     ("o[n k] = x[n d] c[k d]", dict(d=8, k=16), "n", 100000, "direct"),  # flat 2.4 with float64
     ("o[b c] = a[a b c] w[a]", dict(a=3, c=1000), "b", 1000, "flat"),  # stages 1.7, 2.9
     ("o[a b] = a[a b c] w[c]", dict(b=1000, c=3), "a", 1000, "flat"),  # stages 1.6, 2.0
-    ("o[i j] = a[i k a b] c[k j a b]", dict(k=20, a=50, b=50, j=20), "i", 20, "direct"),  # library 2.0
+    ("o[i j] = a[i k a b] c[k j a b]", dict(i=20, k=20, a=50, b=50, j=20), "", 0, "moments"),  # direct 1.2, library 2.3
+    ("o[i] = a[i j] w[j]", dict(i=50, j=1000000), "", 0, "moments"),  # sums 1.25 with float64, 1.2 with float32
+    ("o[s] = a[s x]", dict(s=9, x=2097152), "", 0, "sums"),  # moments 1.6 with float64
 )
 
 
