@@ -94,8 +94,7 @@ def _planned(mixture, outputs, given, precision: str) -> plans.Plan:
 
     kernels = resolve(outputs, given, mixture.options)
     plan = planning.make_plan(kernels, outputs, mixture, None, precision, "point")
-    there = {*plan.reads, *plan.writes}
-    copied = [name for name in outputs if name not in there]
+    copied = [name for name in outputs if name not in plan.writes]
     refuse(bool(copied), f"{', '.join(copied)} came as input and as output: nothing to compute.")
     return plan
 

@@ -420,6 +420,8 @@ def test_a_constant_of_a_host(registry, tmp_path):
         ("T p T Y", "rho", "T came twice in 'T, p, T, Y'"),
         ("T p Y", "rho rho", "rho came twice in 'rho, rho'"),
         ("T p Y", "T", "T came as input and as output"),
+        ("T p Y", "h Y", "Y came as input and as output"),  # it stayed unwritten
+        ("T p Y rho", "rho mu", "rho came as input and as output"),
         ("T p Y", "", "without outputs"),
     ],
 )
