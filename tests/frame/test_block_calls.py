@@ -213,6 +213,17 @@ def test_a_row_of_Q_that_comes_beside_it_is_refused(names, words):
     assert (out > 0).all()
 
 
+def test_a_velocity_beside_momenta_is_refused():
+    """It did not count, in silence."""
+    names = ("rhou", "rhov", "rhow", "rhoE", "u")
+    given = {"rhoY": np.ones((4, 3, 2, 1), order="F")} | {name: field(1) for name in names}
+    out = field(-1)
+
+    with pytest.raises(ArgumentError, match="'primitive_from_conserved' does not read 'u': the array would not count"):
+        asked(Host(), "primitive_from_conserved", given, T=out)
+    assert (out == -1).all()
+
+
 def test_inputs_that_some_outputs_need_do_no_harm():
     """All inputs of the collection, its optional ones too; and what is written in place."""
     host = Host(ns=10, nq=1, mixture="ch4_o2")
