@@ -123,7 +123,7 @@ def c_entry(entry: Entry) -> str:
     tell = f"frame_agree({entry.joins}, 1); " if entry.joins else ""
     lines.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) {{ {tell}return status; }}")
     for arg in args:
-        if arg.kind in _CHECK:
+        if arg.kind in _CHECK and not (entry.meets and arg.kind == "int"):
             check = _CHECK[arg.kind].format(arg.name, _c_int(arg.low), _c_int(arg.high))
             lines.append(f"if ((status = {check})) return status;")
 

@@ -66,6 +66,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Collective after setcomm.",
         needs_initialize=False,
         own=True,
+        meets=True,
     ),
     Entry(
         "setcomm",

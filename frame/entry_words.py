@@ -25,6 +25,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from .errors import BadNumber
+
 MOST = 2**31 - 1
 EXTENT = 2**20  # largest extent: far above any block, below the addresses that a forgotten %VAL passes
 CHUNK = 2**28
@@ -65,6 +67,7 @@ class Entry:
     own: bool = False  # templates/shim_calls.c has own_NAME, which calls Python and keeps the state of the shim
     repeats: bool = False  # the method returns the bound call, for repetition with the same arguments
     joins: str = ""  # argument with a communicator: a rank whose Python did not start tells the other ranks
+    meets: bool = False  # ranks meet in the method: it checks the numbers, so that a rank with a wrong one comes, too
     varies: tuple[str, ...] = ()  # neighbouring arguments that the bound call takes at each repetition
 
     @property
@@ -75,6 +78,14 @@ class Entry:
     @property
     def fortran(self) -> str:
         return self.name if self.short is None else self.short
+
+    def wrong_number(self, *values: int) -> BadNumber | None:
+        """The error for the first of the arguments that is out of its range. values: of all arguments, in order."""
+        for arg, value in zip(self.args, values):
+            if arg.kind == "int" and not arg.low <= value <= arg.high:
+                return BadNumber(f"{arg.name} = {value}, wanted {arg.low}..{arg.high}.")
+
+        return None
 
     @property
     def answer(self) -> Arg | None:

@@ -26,6 +26,8 @@ from .stripe import Listed
 from .tvproperties import TVProperties
 from .watch import KERNELS, Label, Timer
 
+_INITIALIZE = next(entry for entry in ENTRIES if entry.name == "initialize")
+
 
 def _handed_on(name: str):
     """A method that TVProperties answers: the TVProperties of the last initialize."""
@@ -65,13 +67,16 @@ class Frame:
         device_id: number of the CUDA device; -1: by rank on the node. chunk: points that the views hold. ns: species.
         nq: variables of Q. turbulent: number of the host's turbulence model, 0 without one; with any number collections
         that read muT take its eddy viscosity. It may be called again after finalize. Errors: StateError when it is
-        called twice; ArgumentError, BackendError for a device that is not there.
+        called twice; ArgumentError for a number out of its range, raised when all ranks are there; ArgumentError,
+        BackendError for a device that is not there.
         """
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
+        wrong = _INITIALIZE.wrong_number(device_id, chunk, ns, nq, turbulent)
+
         self._device_id = device_id
         self._sizes = Sizes(chunk, ns, nq)
         cache.announcer = Announcer(speaks=self._is_first)
-        self.backend = self._choose_backend(device_id)
+        self.backend = self._choose_backend(device_id, wrong)
         self._make_properties()
 
         for line in misspelt() if self._is_first() else ():
@@ -111,10 +116,11 @@ class Frame:
         """Whether this is the first rank of the job, which writes the lines for all ranks."""
         return self.comm.rank_of_job == 0
 
-    def _choose_backend(self, device_id: int):
-        """The backend of this rank. Collective. Errors: see choice.choose."""
+    def _choose_backend(self, device_id: int, failed: FrameError | None = None):
+        """The backend of this rank. Collective. failed: an error of this rank, raised when all ranks are there. Errors:
+        see choice.choose."""
         call = "frame_initialize" if self._properties is None else "frame_setcomm"
-        chosen = choice.choose(self.config, self.comm, choice.Asked(device_id, self._sizes, call))
+        chosen = choice.choose(self.config, self.comm, choice.Asked(device_id, self._sizes, call, failed))
         self._turns = chosen.turns
 
         if chosen.said != self._said and self._is_first():

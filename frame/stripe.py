@@ -252,8 +252,7 @@ def _box(what: str, field: Field, lo, hi, space: int) -> tuple[list[int], list[i
     """(zero-based first index, extent) of the selection in each dimension of space"""
     for name, bounds in (("lo", lo), ("hi", hi)):
         if any(bound is not None for bound in bounds[space:]):
-            given = sum([bound is not None for bound in bounds])
-            raise ArgumentError(f"{what} has {space} dimensions in space, {name} has {given} bounds.")
+            raise ArgumentError(f"{what} has {space} dimensions in space, {name} has more than {space} bounds.")
 
     whole = [(first, first + n - 1) for first, n in zip(field.lower, field.extent[:space])]
     box = []

@@ -23,6 +23,7 @@ class Asked(NamedTuple):
     device_id: int  # number of the CUDA device; -1: by rank on the node
     sizes: Any  # impl.Sizes: chunk, species, variables of Q
     call: str  # the call in which the ranks meet, for messages
+    failed: FrameError | None = None  # why this rank gets no backend, whatever its device is
 
 
 class Chosen(NamedTuple):
@@ -44,15 +45,15 @@ class Device(NamedTuple):
 def choose(config, comm, asked: Asked) -> Chosen:
     """A device if the host asks for one, or if the rule takes it with `auto`. The ranks of a node share its devices
     evenly; a rank gets a device near its cores if the system says which. Collective: a rank that fails takes part
-    before it raises. Errors: BackendError, ArgumentError for a device that is not there."""
-    failed = None
+    before it raises. Errors: `asked.failed`; BackendError, ArgumentError for a device that is not there."""
+    failed = asked.failed
     used = config.admits(GPU) and mps.used()  # before the layer uses the device
     device = Device(None, None, 1)
 
     try:
         device = _device(config, comm, asked.device_id)
     except FrameError as error:
-        failed = error
+        failed = failed or error
 
     # What the ranks know.
     facts = rule.Facts(

@@ -35,8 +35,8 @@ LONG = 4096  # points of a line of repeated numbers, which stay in a core's cach
 
 
 def is_number(block: Block) -> bool:
-    """Whether the selection is one point that counts at all points of a call."""
-    return not any(any(array.strides[:3]) for array in block.arrays)
+    """Whether the selection is one point that counts at all points of a call. An array without elements is none."""
+    return block.points > 0 and not any(any(array.strides[:3]) for array in block.arrays)
 
 
 class Request(NamedTuple):
@@ -90,8 +90,7 @@ class BlockCalls:
 
         return Bound(self._state.shared, self._state.marshal.reach, functools.partial(self._bind, request))
 
-    @staticmethod
-    def _check_request(request: Request) -> None:
+    def _check_request(self, request: Request) -> None:
         shapes = {block.n[:3] for _, block in request.fields}
         if len(shapes) > 1:  # extents of 1 do not count, and all empty shapes are alike
             like = {without_ones(shape) for shape in shapes}
@@ -106,11 +105,16 @@ class BlockCalls:
         if not request.outputs:
             raise ArgumentError(f"a block call of '{request.name}' without outputs: nothing to compute.")
 
-        count = collections.Counter(name for name, _ in request.inputs)
+        # Q brings its rows: p, T, Y and the velocity.
+        views, count = self._state.views, collections.Counter[str]()
+        for name, _ in request.inputs:
+            count.update(part.name for part in views[name].rows_by_name)
+
         twice = [name for name in count if count[name] > 1]
+        in_q = " ('Q' has them, too)" if any(name == "Q" for name, _ in request.inputs) else ""
         refuse(
             bool(twice),
-            f"a block call of '{request.name}' gets '{', '.join(twice)}' twice: which of the arrays counts?",
+            f"a block call of '{request.name}' gets '{', '.join(twice)}' twice{in_q}: which of the arrays counts?",
         )
 
     def _refuse_surplus(self, request: Request) -> None:

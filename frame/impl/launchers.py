@@ -130,7 +130,8 @@ def _optional(collection, asked: bool) -> tuple[tuple[str, ...], ...]:
     if carried:
         groups.append(collection.optional)
     total_enthalpy = "h" in collection.outputs and "h0" not in collection.outputs
-    if asked or total_enthalpy:
+    is_made = VELOCITY[0] in collection.outputs  # of momenta: a velocity beside them would not count
+    if (asked or total_enthalpy) and not is_made:
         groups.append(VELOCITY)
 
     return tuple(groups)

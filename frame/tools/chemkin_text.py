@@ -2,7 +2,7 @@
 
 The converter takes one datum of a line of auxiliary data and drops the others. It has no place for a fifth element,
 whose letters hide the temperature beside it. It needs a line of temperatures behind THERMO. It gives a reaction of REV
-the units of another order. Such lines are rewritten.
+the units of another order. It does not know UNITS/CAL/. Such lines are rewritten.
 What it would drop in silence is refused with file and line: efficiencies without a third body, numbers too many.
 
 Source: Kee, Rupley & Miller, CHEMKIN-II, SAND89-8009 (original not seen).
@@ -22,6 +22,7 @@ SECTION = re.compile(
 NUMBER = r"[+-]?(?:\d+\.\d*|\.\d+)"
 DOUBLE = re.compile(rf"(?<![\w.])({NUMBER})[dD](?=[+-]?\d+\b)")
 WITHOUT_LETTER = re.compile(rf"(?<![^\s/])({NUMBER})(?=[+-]\d{{1,3}}(?![^\s/!]))")  # 1.0+100 is 1.0E+100
+PER_MOLE = re.compile(r"\s*UNITS\s*/\s*(CAL|K?JOULES)\s*/\s*", re.IGNORECASE)  # energies of a reaction's rate
 CONTINUED = re.compile(r"&[ \t]*(?:!.*)?$")
 DATUM = re.compile(r"\s*([^/\s]+)(?:\s*/([^/]*)/)?")  # LOW/1E20 0 0/, H2/2.0/, DUP
 THIRD_BODY = re.compile(r"\+M(?=$|[=<+])|\(\+", re.IGNORECASE)  # of an equation without blanks
@@ -63,6 +64,12 @@ class Line:
         bare = self.bare
         self.text = exponent.sub(r"\1E", bare) + self.text[len(bare) :]
 
+    def spell_energy(self) -> None:
+        """Writes UNITS/CAL/ as the converter reads it, UNITS/CAL/MOLE/."""
+        found = PER_MOLE.fullmatch(self.bare)
+        if found:
+            self.text = f"UNITS/{found[1]}/MOLE/"
+
 
 @dataclasses.dataclass
 class Entry:
@@ -75,7 +82,9 @@ class Entry:
     def add(self, line: Line) -> None:
         found = _data(line)
         self.data += [(line, *datum) for datum in found]
-        self.lines += _apart(line, found)
+        for part in _apart(line, found):
+            part.spell_energy()
+            self.lines.append(part)
 
     @property
     def equation(self) -> str:

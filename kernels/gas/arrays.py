@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..engine.errors import ArgumentError
+from ..engine.errors import ArgumentError, refuse
 from .composition import refuse_both
 from .registry import registry
-from .resolve import resolve
+from .resolve import resolve, serving
 from .state import State
 
 STATE = ("T", "p", "Y", "X")  # the usual variables; of several arrays that contradict each other, another is named
@@ -31,7 +31,7 @@ def call(mixture, names, arrays, backend, precision, depth=3, explained=False) -
         given = list(arrays)
         computed += mixture.statuses_beside(computed, given)
         program = mixture.program(outputs=computed, given=given, backend=state.backend, precision=precision)
-    refuse_surplus(mixture, names, arrays, program.reads if program else ())
+    mixture.refuse_surplus(names, arrays, program.reads if program else ())
 
     out = dict(state.inputs)
     if program:
@@ -82,21 +82,53 @@ def has_composition(arrays) -> bool:
 
 
 def refuse_surplus(mixture, names, arrays, read) -> None:
-    """Raise ArgumentError for an array that is not read, and whose values follow from the others: both may contradict
-    each other. An array that is independent of the others, such as a velocity, may come and is not used. So may inputs
-    of a collection that has the names, such as p of `viscous` beside rho and T."""
-    surplus = [name for name in arrays if name not in read]
-    for known in registry.collections.values() if surplus and read else ():
-        if set(known.given) <= set(arrays) and set(known.outputs).intersection(names):
-            surplus = [name for name in surplus if name not in known.given]
+    """Raise ArgumentError for an array that is not read where values follow from others: both may contradict each
+    other. An array that is independent of the others, such as a velocity, may come and is not used. So may inputs of a
+    collection that has the names, such as p of `viscous` beside rho and T."""
+    unread = [name for name in arrays if name not in read]
+    together = []  # inputs that may come side by side
+    for collection in registry.collections.values() if unread and read else ():
+        if set(collection.given) <= set(arrays) and set(collection.outputs).intersection(names):
+            together.append(set(collection.given))
 
-    for name in sorted(surplus, key=lambda name: name in STATE):
+    for name in sorted(unread, key=lambda name: name in STATE):
         others = [other for other in arrays if other != name]
-        try:
-            resolve([name], others, mixture.options)
-        except ArgumentError:
-            continue
-        raise ArgumentError(
-            f"'{name}' was given beside {', '.join(others)}, from which it follows: they may contradict each other; "
-            "leave one out."
-        )
+        if not any(name in inputs for inputs in together):
+            _refuse(_follows(mixture, name, others), name, others)
+
+        # What is read may follow from it: beside T, the rhoE of conserved variables does not count.
+        for known in _read_in_its_place(mixture, name, arrays, read):
+            if any({name, *known} <= inputs for inputs in together):
+                continue
+            with_it = [other for other in arrays if other not in known]
+            without_it = [other for other in with_it if other != name]
+            twice = _follows(mixture, known[0], with_it) and not _follows(mixture, known[0], without_it)
+            _refuse(twice, known[0], with_it)
+
+
+def _read_in_its_place(mixture, name: str, arrays, read) -> list[list[str]]:
+    """What may follow from an input that is not read: each input that is read, and those that one kernel makes of it,
+    as u, v and w of momenta."""
+    given = [other for other in arrays if other in read]
+    groups = [[other] for other in given]
+    for kernel in serving(mixture.options):
+        if name in kernel.reads:
+            groups.append([other for other in given if other in kernel.writes])
+    return [group for group in groups if group]
+
+
+def _follows(mixture, name: str, given) -> bool:
+    """Whether a quantity can be computed from others."""
+    try:
+        resolve([name], given, mixture.options)
+    except ArgumentError:
+        return False
+    return True
+
+
+def _refuse(wrong: bool, name: str, others) -> None:
+    refuse(
+        wrong,
+        f"'{name}' was given beside {', '.join(others)}, from which it follows: they may contradict each other; leave "
+        "one out.",
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.registry import split
-from .arrays import call, call_kernel, has_composition
+from .arrays import call, call_kernel, has_composition, refuse_surplus
 from .declare import option
 from .equilibria import calls
 from .labelled import labels_of
@@ -295,6 +295,13 @@ class Mixture:
             written = {name for kernel in order for name in kernel.writes}
             self._programs[key] = sorted((written & self.statuses).difference(outputs, given))
         return self._programs[key]
+
+    def refuse_surplus(self, outputs: Iterable[str], given: Iterable[str], read: Iterable[str]) -> None:
+        """arrays.refuse_surplus, which has to look at the same names once."""
+        key = ("surplus", tuple(outputs), tuple(given), tuple(read))
+        if key not in self._programs:
+            refuse_surplus(self, outputs, given, read)
+            self._programs[key] = None
 
     # ---- use
     def program(

@@ -15,6 +15,8 @@ from ..engine.backend.cache import key
 from ..engine.errors import refuse
 from ..engine.registry import declared
 from . import plan as plans, planning, structure
+from .arrays import refuse_surplus
+from .composition import refuse_both
 from .resolve import resolve
 from .schedules import one_point
 
@@ -34,7 +36,8 @@ class PointFunction:
     mixture, also when another is loaded, and stays until the process ends. Out of range its results are NaN.
 
     address: of the function. sizes: numbers of `given` and of `made`. Errors: ArgumentError for an unknown name, a name
-    that comes twice, or an output that cannot be computed; BackendError without a compiler; StateError for a constant
+    that comes twice, an input that may contradict the others as in Mixture.properties, or an output that cannot be
+    computed; BackendError without a compiler; StateError for a constant
     that the host has not set.
     """
 
@@ -87,16 +90,18 @@ def device_source(mixture, outputs, given, name: str = "frame_point") -> str:
 
 
 def _planned(mixture, outputs, given, precision: str) -> plans.Plan:
-    """The plan of a function. Raises ArgumentError for names that come twice, and outputs that cannot be computed."""
+    """The plan of a function. Raises ArgumentError for names that come twice, inputs that may contradict each other and
+    outputs that cannot be computed."""
     _refuse_twice(given)
     _refuse_twice(outputs)
+    refuse_both(given)
     refuse(not outputs, "a function of a point without outputs: nothing to compute.")
 
     kernels = resolve(outputs, given, mixture.options)
     plan = planning.make_plan(kernels, outputs, mixture, None, precision, "point")
-    there = {*plan.reads, *plan.writes}
-    copied = [name for name in outputs if name not in there]
+    copied = [name for name in outputs if name not in plan.writes]
     refuse(bool(copied), f"{', '.join(copied)} came as input and as output: nothing to compute.")
+    refuse_surplus(mixture, outputs, given, plan.reads)
     return plan
 
 

@@ -19,6 +19,12 @@ program rank_fails
 
   if (mode == 'exit early' .and. odd) stop 7
   call frame_setcomm(MPI_COMM_WORLD)
+  if (mode == 'no chunk') then
+    call frame_initialize(-1, merge(0, 100, odd), 1, 1, 0, stat=stat)
+    if (stat /= merge(3, 0, odd)) stop 8
+    call frame_finalize()
+    call frame_setcomm(MPI_COMM_WORLD)
+  end if
   call frame_initialize(-1, 100, merge(2, 1, mode == 'other ns' .and. odd), 1, 0)
   if (mode == 'no file' .and. odd) call frame_loadmixture('/nowhere.yaml', '', stat=stat)
   if (.not. (mode == 'no mixture' .and. odd)) call frame_loadmixture(file)

@@ -190,10 +190,38 @@ def test_block_call_names_what_cannot_be_made():
     with pytest.raises(ArgumentError, match="gets 'p' twice"):
         host.frame.block_of_fields("thermal", twice, (None,) * 4, (None,) * 4)
 
+    with pytest.raises(ArgumentError, match="'T' 4 x 3 x 2, 'p' 0 x 0 x 0, 'Y'"):
+        asked(host, "thermal", {"T": T, "p": field(1, (0, 0, 0)), "Y": Y}, rho=out)
+
     assert (out == -1).all()
 
     with pytest.raises(StateError, match="before a mixture: call frame_loadmixture"):
         asked(Host(nq=1, mixture=None), "thermal", {"T": T}, rho_Y=out)
+
+
+@pytest.mark.parametrize("names, words", [("QT", "'T' twice"), ("TpQ", "'T, p' twice"), ("QuY", "'u, Y' twice")])
+def test_a_row_of_Q_that_comes_beside_it_is_refused(names, words):
+    """The last of the two counted, in silence."""
+    host, Q, out = Host(), state(), field(-1)
+    arrays = {"Q": Q, "T": field(600), "p": field(1e5), "u": field(1), "Y": np.ones((4, 3, 2, 1), order="F")}
+
+    with pytest.raises(ArgumentError, match=rf"{words} \('Q' has them, too\): which of the arrays counts"):
+        asked(host, "thermal", {name: arrays[name] for name in names}, rho=out)
+    assert (out == -1).all()
+
+    asked(host, "T_from_h_p", {"h": field(3e5), "Q": Q}, T=out)  # here T of Q is no input
+    assert (out > 0).all()
+
+
+def test_a_velocity_beside_momenta_is_refused():
+    """It did not count, in silence."""
+    names = ("rhou", "rhov", "rhow", "rhoE", "u")
+    given = {"rhoY": np.ones((4, 3, 2, 1), order="F")} | {name: field(1) for name in names}
+    out = field(-1)
+
+    with pytest.raises(ArgumentError, match="'primitive_from_conserved' does not read 'u': the array would not count"):
+        asked(Host(), "primitive_from_conserved", given, T=out)
+    assert (out == -1).all()
 
 
 def test_inputs_that_some_outputs_need_do_no_harm():

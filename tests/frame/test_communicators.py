@@ -395,8 +395,10 @@ def test_a_rank_that_ends_leaves_nobody_behind(mpi, mode, words):
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
-@pytest.mark.parametrize("ranks, mode", [(1, ""), (2, ""), (4, ""), (4, "no file"), (4, "no finalize")])
-@pytest.mark.quick(mpi=[OPENMPI], mode="no file")
+@pytest.mark.parametrize(
+    "ranks, mode", [(1, ""), (2, ""), (4, ""), (4, "no file"), (3, "no chunk"), (4, "no finalize")]
+)
+@pytest.mark.quick(mpi=[OPENMPI], mode=["no file", "no chunk"])
 @pytest.mark.quick(mpi=[MPICH], mode="no finalize")
 def test_a_rank_that_goes_on_comes_to_the_end(mpi, ranks, mode):
     """A status that the host asked for, or a frame_finalize that a rank leaves out, harms nobody."""

@@ -210,7 +210,7 @@ def test_stripes_outside_the_selection_are_named(first, last, words):
         (dict(shape=(6, 5, 4, 2)), 1, (), (), "last dimension of 1 variable"),
         (dict(shape=(6, 5, 4)), 3, (), (), "last dimension of 3 variables"),
         (dict(shape=(6, 5, 4, 2, 2)), 3, (), (), "product of the last two dimensions of 3 variables"),
-        (dict(shape=(6, 5)), 1, (1, 1, 1), (), "2 dimensions in space, lo has 3"),
+        (dict(shape=(6, 5)), 1, (1, 1, 1), (), "2 dimensions in space, lo has more than 2 bounds"),
         (dict(shape=(6, 5)), 1, (), (6, 6), "bounds (1:6, 1:5), which do not contain the box (1:6, 1:6)"),
         (
             dict(shape=(6, 5), lower=(-1, 0)),

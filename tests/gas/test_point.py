@@ -420,12 +420,24 @@ def test_a_constant_of_a_host(registry, tmp_path):
         ("T p T Y", "rho", "T came twice in 'T, p, T, Y'"),
         ("T p Y", "rho rho", "rho came twice in 'rho, rho'"),
         ("T p Y", "T", "T came as input and as output"),
+        ("T p Y", "h Y", "Y came as input and as output"),  # it stayed unwritten
+        ("T p Y rho", "rho mu", "rho came as input and as output"),
+        ("T p X Y", "rho", "both X and Y were given"),  # X did not count
+        ("T p h Y", "rho", "'h' was given beside T, p, Y, from which it follows"),
         ("T p Y", "", "without outputs"),
     ],
 )
 def test_lists_that_make_no_function(given, outputs, words):
     with pytest.raises(ArgumentError, match=words):
         PointFunction(mixture("ideal"), outputs.split(), given.split())
+
+
+def test_inputs_that_some_outputs_need_do_no_harm():
+    """One vector of a host serves several functions."""
+    mix = mixture("ideal")
+    given = {"T": np.full(N, 400.0), "p": np.full(N, 1e5), "Y": np.full((mix.ns, N), 1 / mix.ns), "u": np.ones(N)}
+    W = called(PointFunction(mix, ["W"], [*given]), given)[0]
+    np.testing.assert_array_equal(W, called(PointFunction(mix, ["W"], ["Y"]), given)[0])
 
 
 # ---- for a device's code

@@ -426,6 +426,18 @@ def test_surplus_inputs_are_refused(names, more, words, mix, Y):
         mix.properties(names, T=T, p=p, Y=Y, **more)
 
 
+@pytest.mark.parametrize("more, first", [("T", "'T'"), ("u v w", "'u'"), ("e", "'e'")])
+def test_what_follows_from_conserved_variables_is_refused_beside_them(more, first, mix, Y):
+    """rhoE did not count beside T, and rhou not beside u."""
+    state = mix.properties("rho e", T=T, p=p, Y=Y)
+    rho, zero = state["rho"], 0.0
+    given = dict(rhoY=rho * Y, rhou=rho * 200.0, rhov=zero, rhow=zero, rhoE=rho * (state["e"] + 200.0**2 / 2))
+
+    assert mix.properties("h0 T", **given)["T"] == pytest.approx(T, rel=1e-12)
+    with pytest.raises(ArgumentError, match=f"{first} was given beside rhoY.*, from which it follows"):
+        mix.properties("h0 T", **given, **dict.fromkeys(more.split(), 400.0))
+
+
 def test_independent_inputs_may_come(mix, Y):
     assert density(mix, Y, u=5.0, v=0.0) == density(mix, Y)
     assert mix.properties("W", T=T, p=p, Y=Y)["W"] == mix.properties("W", Y=Y)["W"]

@@ -1,5 +1,6 @@
 """What Cantera's converter drops of CHEMKIN files in silence: read as it is meant, or refused with its line."""
 
+import numpy as np
 import pytest
 
 from frame.errors import MixtureError
@@ -99,6 +100,20 @@ def test_a_rate_of_its_own_for_the_reverse(head, units, number, tmp_path):
         assert one.rate == rate(1e13, orders[0], 0.5, 1000.0) and other.rate == rate(2e14, orders[1], -0.5, 2000.0)
         if "M" in equation:
             assert one.collider.of == other.collider.of == {mix.names.index("H2"): 2.5, mix.names.index("O2"): 0.8}
+
+
+def test_units_of_the_energy_of_a_reaction(tmp_path):
+    """UNITS has six words for energies, in lower case and with blanks too; it stands alone or beside other data."""
+    R = 8.31446261815324  # J/mol/K
+    joules = {"JOULES": 1.0, "kjoules": 1e3, "EVOLTS": 96485.33212, "KELVINS": R, "CAL": 4.184, "kcal": 4184.0}  # 1/mol
+    chemistry = HEAD
+    for word in joules:
+        chemistry += f"H+O2=O+OH 1.E14 0. 3. ! {word}\n UNITS / {word}/ DUP\n"
+        chemistry += f"H+O2=O+OH 1.E14 0. 3.\nDUP\nunits/{word}/ !\n"
+    mix = converted(tmp_path, chemistry + "END\n")
+
+    energies = [reaction.rate.E for reaction in mix.species.mechanism.reactions]
+    np.testing.assert_allclose(energies, np.repeat([3 * joule / R for joule in joules.values()], 2), rtol=1e-6)
 
 
 def rate(size, order, b, E) -> Arrhenius:

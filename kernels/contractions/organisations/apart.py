@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...engine.backend.base import Source
-from .. import host_rates, scratch
+from .. import host_rates, products, scratch
 from ..expression import Expression, Reference, Statement, Term
 from ..plan import Program, Rooms, Unable, describe, names, references, with_factors
 from . import library_costs
@@ -173,11 +173,7 @@ class Apart(Organisation):
             known = {} if part.entries else values
             runs.append(part.plan.launch_checked(own, known, part.entries or n))
 
-        def run() -> None:
-            for each in runs:
-                each()
-
-        return run
+        return products.in_turn(runs)
 
     def _parts(self, plan) -> list[Part]:
         """A plan for each step."""
