@@ -44,7 +44,7 @@ def products(backend) -> list[Contraction]:
             tiles = direct.Direct.candidates(p)
             ways = [library.DeviceLibrary(rank) for rank in library.RANKS]
             found += [make(how) for how in (*tiles, *ways)]
-    return [*found, *sums(backend)]
+    return [*found, *sums(backend), *moments(backend)]
 
 
 def sums(backend) -> list[Contraction]:
@@ -54,6 +54,18 @@ def sums(backend) -> list[Contraction]:
     for dtype, near in (("float64", 1), ("float64", 2), ("float32", 4)):
         how = f"sums threads=256 lanes=32 near={near} parts=8"
         found.append(Contraction(text, sizes, dtype, backend=backend, how=how))
+    return found
+
+
+def moments(backend) -> list[Contraction]:
+    """The same by a thread for all numbers: neighbours of a row at once, of a sum, none; complex numbers."""
+    found = []
+    for text, near in (("o[i j] = a[p i] b[p j]", 2), ("o[i j] = a[i p] b[j p]", 2), ("o[i j] += a[i p] b[p j]", 1)):
+        sizes, how = dict(i=4, j=6, p=1004), f"moments threads=64 near={near} parts=5"
+        found.append(Contraction(text, sizes, backend=backend, batch="", how=how))
+    complex_how = "moments threads=64 parts=5"
+    text, sizes = "o[i j] = a[p i] b[p j]", dict(i=4, j=6, p=1004)
+    found.append(ComplexContraction(text, sizes, backend=backend, batch="", how=complex_how))
     return found
 
 
@@ -86,7 +98,7 @@ def chosen(backend, which: str) -> list[tuple[Contraction, int]]:
     """The plans that the command's word asks for, each with its entries."""
     if which == "strings":
         return [(plan, STRING_ENTRIES if plan.expression.batch else 1) for plan in strings(backend)]
-    found = [(plan, PRODUCT_ENTRIES) for plan in products(backend)]
+    found = [(plan, PRODUCT_ENTRIES if plan.expression.batch else 1) for plan in products(backend)]
     return found if which == "products" else found + table(backend, which)
 
 
