@@ -160,7 +160,7 @@ class Moments(InParts):
         if self.beside(p) > 1:
             return ALONG if shares and tile.tiles <= FEW_TILES else SINGLY
         moving = [f for q in n.products for f in q.factors if _loops_of(tile.within, f)]
-        return SINGLY if any(self._near_of(tile, f) == 1 for f in moving) else 1.0
+        return 1.0 if all(_neighbours(tile, f, self.near) for f in moving) and self.near > 1 else SINGLY
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its loads."""
@@ -175,7 +175,7 @@ class Moments(InParts):
         """Lines that a warp's loads of a factor touch, for a turn of each lane."""
         numbers = LINE // np.dtype(p.dtype).itemsize
         touched = {_where(turns.sums, f, lane) // numbers for lane in range(LANES)}
-        loads = threads.size(_loops_of(turns.tile.within, f)) / self._near_of(turns.tile, f)
+        loads = threads.size(_loops_of(turns.tile.within, f)) / self._across(turns, f)
         return len(touched) * loads
 
     def tile(self, p: Program) -> Tile:
@@ -258,7 +258,7 @@ class Moments(InParts):
             to = f"f{j}[u][{_place(loops, names)}]"
 
             # A number, neighbours of the tile, or neighbours of the sum
-            across = self._near_of(tile, f)
+            across = self._across(turns, f)
             if across > 1:
                 heads[-1] = heads[-1].replace(f"++{names[-1]}", f"{names[-1]} += {across}")
             near = f"Near<{max(across, turns.own(f))}>"
@@ -299,9 +299,9 @@ class Moments(InParts):
         head = f"for (int first = threadIdx.x / {LANES}; first < {h}; first += {some * self.warps})"
         return [f"{head} {threads.block(turn)}"]
 
-    def _near_of(self, tile: Tile, f: int) -> int:
-        """Neighbours of a factor that are read at once."""
-        return self.near if _neighbours(tile, f, self.near) else 1
+    def _across(self, turns: Turns, f: int) -> int:
+        """Neighbours of a row of the tile that are read at once of a factor."""
+        return self.near if turns.beside == 1 and _neighbours(turns.tile, f, self.near) else 1
 
     def items(self, p: Program, n: int) -> int:
         return n * self.tile(p).tiles
