@@ -129,7 +129,7 @@ class LeagueItems(Items):
     """body(m, team, results...) for each team."""
 
     rows: tuple[str, ...] = ()  # names of the arrays that are read and have a row for each team
-    other_rows: tuple[str, ...] = ()  # of those that are read and have rows otherwise
+    shorter_rows: tuple[str, ...] = ()  # of those that are read and have several rows for a team, or rows otherwise
 
     kind = "league"
     has_teams = True
@@ -153,7 +153,7 @@ class LeagueItems(Items):
         return [f"rows_of_teams(m.{name})" for name in self.rows]
 
     def asked_ahead(self):
-        return self.other_rows
+        return self.shorter_rows
 
 
 @dataclasses.dataclass(frozen=True)
