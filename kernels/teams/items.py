@@ -350,11 +350,20 @@ class TileItems(Items):
 
     @property
     def outer(self) -> Order:
+        """The order of a device's tiles; see _outer."""
+        return self._outer(self.layouts.order)
+
+    @property
+    def outer_of_a_cpu(self) -> Order:
+        """The order of a CPU's tiles. Its caches have no streamed arrays."""
+        return self._outer(self.layouts.order_of_kept)
+
+    def _outer(self, as_arrays: Order) -> Order:
         """The order of the tiles: declared by a word of its own, else as the arrays lie, so that tiles which share
         lines of memory run at about the same time."""
         if len(self.orders) == 2 or self.orders and not self.layouts.arrays:
             return named(self.orders[0], len(self.extents))
-        return self.layouts.order
+        return as_arrays
 
     def why(self) -> str:
         """The tile, the fastest index and the reason, in words."""
@@ -395,7 +404,7 @@ class TileItems(Items):
     def text(self, block):
         fit = self.layouts.fit(self.inner, self.has_columns, self.has_long_columns)
         return {
-            "outer": _order(self.outer),
+            "outer": _order(self.outer if block else self.outer_of_a_cpu),
             "inner": _order(self.inner),
             "shape": block or f"Fit<{', '.join(map(str, fit))}>",
         }
