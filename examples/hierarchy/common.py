@@ -36,6 +36,7 @@ class Moved:
     read: float = 0.0  # of arrays that are only read
     written: float = 0.0  # of arrays that are only written
     updated: float = 0.0  # of arrays that are read and written
+    again: float = 0.0  # of lines that accesses ask for once more, and a CPU's caches have: beside the total
 
     @property
     def total(self) -> float:

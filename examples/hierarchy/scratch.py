@@ -16,9 +16,11 @@ FIELD = dict(
 SCRATCH_FIELD = declared("scratch_field", **FIELD)
 
 
-def field_bytes(E, Q, V):
-    """Bytes of A, B and the result."""
-    return Moved(read=8 * E * V * (Q + 1), written=8 * E * Q)
+def field_bytes(E, Q, V, of_a_line=8):
+    """Bytes of A, B and the result. of_a_line: numbers that an element reads of each line of A and B, before the next
+    element comes to the others."""
+    numbers = E * V * (Q + 1)
+    return Moved(read=8 * numbers, written=8 * E * Q, again=8 * numbers * (8 // of_a_line - 1))
 
 
 def sums(kernel, backend, E, Q, V, nrepeat, quick, **more):
@@ -78,7 +80,8 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
         for body in ("per_element", "per_point", "per_pair"):
             arrays["result"].fill(np.nan)
             run = VARIANTS[body, layout].bind(arrays, backend, quick=quick)
-            time = timed(backend, run, nrepeat, field_bytes(E, Q, V))
+            of_a_line = 1 if (body, layout) == ("per_point", "left") else 8  # columns lie apart
+            time = timed(backend, run, nrepeat, field_bytes(E, Q, V, of_a_line))
             result = backend.to_host(arrays["result"].T).T
             check(f"field {body} {layout}", result, e_q * (V * (V - 1) // 2))
             by = TAKES[layout].get(body, BYTES)
@@ -156,6 +159,12 @@ SLICING = declared(
 )
 
 
+def slicing_bytes(C, L, R, P):
+    """Bytes of both fields and of what comes out; each pair of left rows goes through the right field."""
+    pairs = (L + 1) // 2
+    return Moved(read=8 * C * (L + R) * P, written=8 * C * L * R, again=8 * C * (pairs - 1) * R * P)
+
+
 def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
     """Exercise 11: contractFieldFieldScalar with two left rows of a team in scratch. L = R = 125 is odd."""
     C, L, R, P = N, M, M, 27
@@ -163,7 +172,7 @@ def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
     left, right = (rng.integers(-9, 10, (C, n, P)).astype(float) for n in (L, R))
     arrays = backend.placed(left=left, right=right, out=np.full((C, L, R), np.nan))
     run = SLICING.bind(arrays, backend, quick=quick)
-    time = timed(backend, run, nrepeat, Moved(read=8 * C * (L + R) * P, written=8 * C * L * R))
+    time = timed(backend, run, nrepeat, slicing_bytes(C, L, R, P))
     out = backend.to_host(arrays["out"])
     check("slicing", out, np.einsum("clp,crp->clr", left, right))
     say("slicing", backend, (C, L, R, P), abs(out).sum(), time, by=STRIDES)  # a lane reads a row of the right field

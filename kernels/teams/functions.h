@@ -24,6 +24,8 @@ template <class X> struct Plain {};
     };
 IS_PLAIN(int)
 IS_PLAIN(long)
+IS_PLAIN(unsigned)
+IS_PLAIN(unsigned long)
 IS_PLAIN(float)
 IS_PLAIN(double)
 #undef IS_PLAIN
@@ -35,6 +37,10 @@ POINT_FN int min(int a, int b) { return a < b ? a : b; }
 POINT_FN int max(int a, int b) { return a > b ? a : b; }
 POINT_FN long max(long a, long b) { return a > b ? a : b; }
 POINT_FN long min(long a, long b) { return a < b ? a : b; }
+POINT_FN unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
+POINT_FN unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+POINT_FN unsigned long max(unsigned long a, unsigned long b) { return a > b ? a : b; }
+POINT_FN unsigned long min(unsigned long a, unsigned long b) { return a < b ? a : b; }
 POINT_FN float max(float a, float b) { return fmaxf(a, b); }
 POINT_FN float min(float a, float b) { return fminf(a, b); }
 POINT_FN double max(double a, double b) { return fmax(a, b); }

@@ -81,11 +81,11 @@ POINT_FN vec abs(const vec &x) { return fabs(x); }
 // ---- of whole numbers
 #define WITH_WHOLE(A, B) typename std::enable_if<WholePair<A, B>::value, int>::type = 0
 template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto max(const A &a, const B &b) {
-    return each_of<true>(whole_of(a), whole_of(b), [](long x, long y) { return max(x, y); });
+    return each_of<BothNumber<A, B>, true>(whole_of(a), whole_of(b), [](auto x, auto y) { return max(x, y); });
 }
 
 template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto min(const A &a, const B &b) {
-    return each_of<true>(whole_of(a), whole_of(b), [](long x, long y) { return min(x, y); });
+    return each_of<BothNumber<A, B>, true>(whole_of(a), whole_of(b), [](auto x, auto y) { return min(x, y); });
 }
 
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto operator+(const A &a) { return whole_of(a); }

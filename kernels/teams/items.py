@@ -129,7 +129,7 @@ class LeagueItems(Items):
     """body(m, team, results...) for each team."""
 
     rows: tuple[str, ...] = ()  # names of the arrays that are read and have a row for each team
-    other_rows: tuple[str, ...] = ()  # of those that are read and have rows otherwise
+    shorter_rows: tuple[str, ...] = ()  # of those that are read and have several rows for a team, or rows otherwise
 
     kind = "league"
     has_teams = True
@@ -153,7 +153,7 @@ class LeagueItems(Items):
         return [f"rows_of_teams(m.{name})" for name in self.rows]
 
     def asked_ahead(self):
-        return self.other_rows
+        return self.shorter_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -350,11 +350,20 @@ class TileItems(Items):
 
     @property
     def outer(self) -> Order:
+        """The order of a device's tiles; see _outer."""
+        return self._outer(self.layouts.order)
+
+    @property
+    def outer_of_a_cpu(self) -> Order:
+        """The order of a CPU's tiles. Its caches have no streamed arrays."""
+        return self._outer(self.layouts.order_of_kept)
+
+    def _outer(self, as_arrays: Order) -> Order:
         """The order of the tiles: declared by a word of its own, else as the arrays lie, so that tiles which share
         lines of memory run at about the same time."""
         if len(self.orders) == 2 or self.orders and not self.layouts.arrays:
             return named(self.orders[0], len(self.extents))
-        return self.layouts.order
+        return as_arrays
 
     def why(self) -> str:
         """The tile, the fastest index and the reason, in words."""
@@ -395,7 +404,7 @@ class TileItems(Items):
     def text(self, block):
         fit = self.layouts.fit(self.inner, self.has_columns, self.has_long_columns)
         return {
-            "outer": _order(self.outer),
+            "outer": _order(self.outer if block else self.outer_of_a_cpu),
             "inner": _order(self.inner),
             "shape": block or f"Fit<{', '.join(map(str, fit))}>",
         }

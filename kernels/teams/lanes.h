@@ -27,15 +27,19 @@ template <bool FULL> POINT_FN Lanes<FULL> stretched(Lanes<FULL> i, long k) {
     return {i.first * k, i.step * k, i.count, i.alone};
 }
 
+// Products of an index with these are such numbers: what is above 2^63 is no index.
+template <class K> constexpr bool IS_WIDE_UNSIGNED = std::is_unsigned<K>::value && sizeof(K) >= sizeof(long);
 // clang-format off
-#define WITH_INTEGER template <bool FULL, class K, typename std::enable_if<std::is_integral<K>::value, int>::type = 0> POINT_FN Lanes<FULL>
+#define WITH_FACTOR(WHICH) template <bool FULL, class K, typename std::enable_if<std::is_integral<K>::value && WHICH, int>::type = 0> POINT_FN Lanes<FULL>
+#define WITH_INTEGER WITH_FACTOR(true)
 WITH_INTEGER operator+(Lanes<FULL> i, K k) { return shifted(i, k); }
 WITH_INTEGER operator+(K k, Lanes<FULL> i) { return shifted(i, k); }
 WITH_INTEGER operator-(Lanes<FULL> i, K k) { return shifted(i, -long(k)); }
 WITH_INTEGER operator-(K k, Lanes<FULL> i) { return shifted(stretched(i, -1), k); }
-WITH_INTEGER operator*(Lanes<FULL> i, K k) { return stretched(i, k); }
-WITH_INTEGER operator*(K k, Lanes<FULL> i) { return stretched(i, k); }
+WITH_FACTOR(!IS_WIDE_UNSIGNED<K>) operator*(Lanes<FULL> i, K k) { return stretched(i, k); }
+WITH_FACTOR(!IS_WIDE_UNSIGNED<K>) operator*(K k, Lanes<FULL> i) { return stretched(i, k); }
 #undef WITH_INTEGER
+#undef WITH_FACTOR
 template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i) { return stretched(i, -1); }
 template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k) {
     return {i.first + k.first, i.step + k.step, i.count, i.alone};
@@ -200,7 +204,10 @@ POINT_FN bool lane_of(const vmask &x, int l) {
 
 // An index as a view counts with it
 template <bool FULL> POINT_FN Lanes<FULL> index_of(const Lanes<FULL> &i) { return i; }
-template <class T, bool FULL> POINT_FN Whole<long, FULL> index_of(const Whole<T, FULL> &i) { return i + 0L; }
+template <class T, bool FULL> POINT_FN Whole<long, FULL> index_of(const Whole<T, FULL> &i) {
+    return each_of<long, true>(i, 0L, [](long at, long) { return at; });
+}
+
 template <class T, class I> POINT_FN auto index_of(const Elements<T, I> &i) { return index_of(i.all()); }
 template <class X = vec> POINT_FN Lanes<true> index_of(const vec &) {
     IS_NO_INDEX;
@@ -401,7 +408,7 @@ POINT_FN typename Elements<T, I>::Value Elements<T, I>::changed(const X &x, cons
     } else { // one after the other: an index may stand there twice
         for (int l = 0; l < count_of_lanes(i); ++l) {
             T &at = data[lane_of(i, l)];
-            at = f(at, T(lane_of(x, l)));
+            at = T(f(at, lane_of(x, l)));
         }
         return taken((const T *)data, i);
     }

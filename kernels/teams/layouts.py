@@ -56,6 +56,7 @@ class ArrayOrder:
     row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
     columns: tuple[str, ...] = ()  # extents behind the farthest index
     is_plain: bool = False  # has no other dimensions, and is neither scattered nor streamed
+    is_streamed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,11 +73,20 @@ class Layouts:
     def order(self) -> Order:
         """The order of most arrays; a written one counts twice, since memory reads a line before it writes a part. Of
         equals the first one. "right" where no array has all indices."""
-        if not self.arrays:
+        return self._order_of(self.arrays)
+
+    @functools.cached_property
+    def order_of_kept(self) -> Order:
+        """The same without streamed arrays, which go past a CPU's caches; that of all where there are no others."""
+        kept = tuple([array for array in self.arrays if not array.is_streamed])
+        return self._order_of(kept or self.arrays)
+
+    def _order_of(self, arrays: tuple[ArrayOrder, ...]) -> Order:
+        if not arrays:
             return named("right", self.rank)
 
         votes: dict[Order, int] = {}
-        for array in self.arrays:
+        for array in arrays:
             votes[array.order] = votes.get(array.order, 0) + 1 + array.written
         return max(votes, key=lambda order: votes[order])
 
@@ -281,7 +291,7 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
         order, row, columns = _order(words, array)
         if len(order) == len(words):
             is_plain = len(array.extents) == len(words) and not array.scattered and not array.streamed
-            found.append(ArrayOrder(array.name, order, array.written, row, columns, is_plain))
+            found.append(ArrayOrder(array.name, order, array.written, row, columns, is_plain, array.streamed))
         elif order and len(array.extents) > len(order):
             again.update(set(range(len(words))) - set(order))
 

@@ -69,9 +69,10 @@ class League(Policy):
 
     def items(self, where, arrays):
         teams = str(self.teams)
-        of_teams = [array.name for array in arrays if array.has_row_for_each(teams)]
-        read = [array.name for array in arrays if len(array.extents) > 1 and not array.written]
-        return LeagueItems((teams,), tuple(of_teams), tuple([name for name in read if name not in of_teams]))
+        read = [array for array in arrays if len(array.extents) > 1 and not array.written]
+        rows = [array.name for array in read if array.has_row_for_each(teams)]
+        shorter_rows = [array.name for array in read if array.name not in rows or len(array.extents) > 2]
+        return LeagueItems((teams,), tuple(rows), tuple(shorter_rows))
 
 
 @dataclasses.dataclass(frozen=True)

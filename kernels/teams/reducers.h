@@ -210,7 +210,7 @@ template <class R, class T> POINT_FN auto reducer_of(const R &r, T none) {
         static_assert(R::SIGN == '+', "this result is no sum: result.join(x) gives a value to its reducer"); \
         join(x); \
     } \
-    template <class X> POINT_FN void operator-=(const X &x) { *this += -x; } \
+    template <class X> POINT_FN void operator-=(const X &x) { *this += 0L - x; } /* unsigned numbers, too */ \
     POINT_FN void operator++() { *this += 1; } \
     POINT_FN void operator++(int) { *this += 1; } \
     template <class X> POINT_FN void operator*=(const X &x) { \

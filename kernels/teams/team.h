@@ -111,7 +111,7 @@ template <class S, class E> struct ScatterElement {
     const S &to;
     E at;
     template <class X> POINT_FN void operator+=(const X &x) const { scatter_add(to, at, x); }
-    template <class X> POINT_FN void operator-=(const X &x) const { scatter_add(to, at, -x); }
+    template <class X> POINT_FN void operator-=(const X &x) const { scatter_add(to, at, 0L - x); }
     POINT_FN void operator++() const { scatter_add(to, at, 1); }
     POINT_FN void operator++(int) const { scatter_add(to, at, 1); }
 };

@@ -147,6 +147,20 @@ def test_orders_of_tiles_follow_the_arrays():
     assert layouts_of(("I", "J"), (*arrays_of("a test", "A(I,J)"), written)).order == left
 
 
+def test_orders_of_tiles_on_a_cpu_follow_what_its_caches_keep():
+    """A streamed array goes past them, and does not count beside others; on a device it does."""
+    right, left = (1, 0), (0, 1)
+    for arrays, cpu, device in (
+        ("A(I,J):stream B(I,J):left", left, right),
+        ("A(I,J):left:stream B(I,J)", right, left),
+        ("A(I,J):left:stream", left, left),
+        ("A(I,J) B(I,J):left", right, right),
+    ):
+        tiles = tiles_over(arrays)
+        assert (tiles.outer_of_a_cpu, tiles.outer) == (cpu, device), arrays
+    assert tiles_over("A(I,J):stream B(I,J):left", order="right left").outer_of_a_cpu == right
+
+
 def test_an_index_with_one_place_in_a_tile_is_no_loop():
     """Tiles of one row have the row's index as the fastest, whatever the order says."""
     assert tiles_over("A(I,J)", order="left", tile=(1, 32)).inner == (1, 0)

@@ -104,10 +104,17 @@ def test_arrays_of_several_types(be, n):
 
 
 def test_rows_that_teams_ask_for_ahead():
-    """Of arrays that are read, with a row for each team, one behind the other."""
-    arrays = "A(N,M) turned(N,M):left y(N) across(M,N) more(N+1,M) own(N,M)"
+    """Of arrays that are read: a row for each team, one behind the other; shorter rows, pack by pack."""
+    arrays = "A(N,M) turned(N,M):left y(N) across(M,N) more(N+1,M) several(N,M,K) own(N,M)"
+    others = {"A", "turned", "across", "more", "several"}
     with kernels.registry.temporary():
-        for teams, rows in (("N", ("A",)), ("M", ("across",)), ("(N + 3) // 4", ()), (7, ())):
+        for teams, rows, whole in (
+            ("N", ("A", "several"), {"A"}),
+            ("M", ("across",), {"across"}),
+            ("(N + 3) // 4", (), set()),
+            (7, (), set()),
+        ):
             declared = written("rows_ahead", League(teams), arrays=arrays, writes="own", body="sparse")
             assert declared.items.rows == rows, teams
+            assert set(declared.items.shorter_rows) == others - whole, teams
             kernels.registry.team_kernels.pop("rows_ahead")

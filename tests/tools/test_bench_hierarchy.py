@@ -67,6 +67,18 @@ def test_plain_loops_go_through_each_number_once(kinds, past):
     assert memory.loops(hierarchy.module("common").Moved(5 * 2**20)).times == 1.0
 
 
+def test_lines_that_are_asked_for_again_come_from_a_cache():
+    """Beside the bytes of memory: seven times as many, of a small array."""
+    backend = get_backend("cpu", threads=1)
+    memory = hierarchy.PlainMemory(backend, sample=2**20)
+    work = memory._bound(hierarchy.module("common").Moved(read=1e9, again=7e9), False)
+    for array in memory._arrays.values():
+        array[...] = 3.0
+    work()
+    assert memory._arrays["again"].nbytes == 2**17
+    assert memory._sums.sum() == 3.0 * 8 * 2**20 / 8
+
+
 def test_a_single_thread_is_timed_by_its_own_time():
     """A pause of the process is not counted; on several threads, and behind the exercise, it is."""
     alone, several = get_backend("cpu", threads=1), get_backend("cpu", threads=2)

@@ -107,6 +107,7 @@ class Twin:
     on_cpu: dict[str, int]
     on_device: dict[str, int] = dataclasses.field(default_factory=dict)  # empty: not written for a device
     members: str | None = None  # of a team; None: as declared
+    moved: str = ""  # function of the file: its bytes by the extents; "": those of the arrays
 
     def sizes(self, device: bool, scale: float) -> dict[str, int]:
         """The extents, the first one times `scale`."""
@@ -153,7 +154,15 @@ TWINS = (
         dict(N=5_000_000, M=10),
         members="auto 32",
     ),
-    Twin("slicing", "scratch", "SLICING", "slicing", "left right out", dict(C=1000, L=125, R=125, P=27)),
+    Twin(
+        "slicing",
+        "scratch",
+        "SLICING",
+        "slicing",
+        "left right out",
+        dict(C=1000, L=125, R=125, P=27),
+        moved="slicing_bytes",
+    ),
     Twin("scatter_view", "tokens", "SCATTER_VIEW", "scatter", "bin histogram", dict(n=10_000_000, bins=64)),
     Twin("scatter_teams", "tokens", "SCATTER_TEAMS", "scatter", "bin histogram", dict(n=10_000_000, bins=64)),
 )
@@ -302,10 +311,13 @@ def beside(twin: Twin, how: Conditions) -> dict:
     same = all(np.array_equal(*both) for both in zip(*found))
     refuse(not same, f"{twin.case}: the twin's results differ.", FrameError)
 
-    moved = module("common").Moved(
-        read=sum(arrays[a.name].nbytes for a in kernel.arrays if not a.written),
-        written=sum(arrays[a.name].nbytes for a in kernel.arrays if a.written),
-    )
+    if twin.moved:
+        moved = getattr(module(twin.file), twin.moved)(*sizes.values())
+    else:
+        moved = module("common").Moved(
+            read=sum(arrays[a.name].nbytes for a in kernel.arrays if not a.written),
+            written=sum(arrays[a.name].nbytes for a in kernel.arrays if a.written),
+        )
     return how.row_beside("twins", twin.case, sizes.values(), moved, ours, theirs)
 
 

@@ -7,11 +7,12 @@
 #include "engine/numbers/past.h"
 
 // Arrays that are read, written, changed where they lie, in lines of eight numbers. A launch goes through all of them
-// side by side.
+// side by side. A small array is read again and again, from the caches.
 struct Mix {
     const double *read;
     double *written, *changed;
-    long lines_read, lines_written, lines_changed;
+    const double *again; // AGAIN numbers
+    long lines_read, lines_written, lines_changed, lines_again;
     long past; // stores to `written` go past the caches, or the core reads a line before it writes to it
     double *sums;
 };
@@ -28,6 +29,7 @@ POINT_FN void store_by(long past, double *to, vec x) {
 // Part `number` of `parts` equal ones of a mix
 struct MixPart {
     static constexpr long LINE = 8;
+    static constexpr long AGAIN = 16384; // a power of two; the second cache holds as many, the first one does not
     long number, parts;
 
     template <class F> POINT_FN void each_pack(long lines, const F &f) const {
@@ -39,6 +41,12 @@ struct MixPart {
         each_pack(a.lines_read, [&](long i) INLINED {
             vec x;
             load(a.read + i, x);
+            sum += x;
+        });
+
+        each_pack(a.lines_again, [&](long i) INLINED {
+            vec x;
+            load(a.again + i % AGAIN, x);
             sum += x;
         });
 

@@ -21,9 +21,10 @@ SAMPLE = 2**28  # bytes of a launch: no cache holds them, and its start does not
 PART = 2**10  # bytes of all arrays that are worked on side by side: longer parts take some mixes longer
 FIRST = 3  # launches of each way to store, which choose the faster one
 LINE = 8  # numbers
+AGAIN = 16384  # numbers that are read again and again; see plain_memory.h
 MIX = (
-    "read:address written:address changed:address lines_read:whole lines_written:whole lines_changed:whole past:whole "
-    "sums:address"
+    "read:address written:address changed:address again:address lines_read:whole lines_written:whole "
+    "lines_changed:whole lines_again:whole past:whole sums:address"
 )
 
 
@@ -76,12 +77,20 @@ class PlainMemory:
             words |= {name: self.backend.address(array), f"lines_{name}": array.size // LINE}
             kept.append(array)
 
+        again = self._numbers("again", AGAIN)
+        words |= {"again": self.backend.address(again)}
+        words |= {"lines_again": int(self.sample * moved.again / moved.total) // (8 * LINE)}
+        kept.append(again)
+
         run = self._module.bind("move_mix", Shape(), record(MIX, **words), keep=kept)
         return functools.partial(run, max(self.sample // PART, self.backend.threads))
 
     def _array(self, name: str, share: float) -> np.ndarray:
         """The beginning of an array, as long as its share of a sample."""
-        numbers = int(self.sample * share) // (8 * LINE) * LINE
+        return self._numbers(name, int(self.sample * share) // (8 * LINE) * LINE)
+
+    def _numbers(self, name: str, numbers: int) -> np.ndarray:
+        """The beginning of an array, of so many numbers."""
         if name not in self._arrays or self._arrays[name].size < numbers:
             self._arrays[name] = self.backend.empty(numbers)
             self._arrays[name][...] = 1.0

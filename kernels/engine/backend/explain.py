@@ -45,7 +45,7 @@ _CAUSES = {
     r"operands_\w+\W* has no member|no member .*operands_": "an array or a number that the declaration does not name",
     r"operator=\W+\(operand types are .const (Whole|Packed)<": "an input is written (inputs are const)",
     r"\b(Lanes|Whole|Packed)<": "on a CPU an index, and whole numbers read at it, may be packs: each_lane(i, f) calls "
-    "f for each single index",
+    "f for each single index; a body or a function that takes `long i` has them, too",
     r"no member .*\bset\b|to assign|discards qualifiers|assignment of read-only|modifiable|operator ?\"?=[\"’' ]": "an "
     "input is written (inputs are const), or `out[s] = x` stands where out.set(s, x) should",
     r"Mixture.* no member|no member .* in .Mixture": "a constant that `constants=` of the declaration does not name",
