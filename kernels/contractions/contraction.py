@@ -323,6 +323,8 @@ class Contraction:
         written = n * sum(a.size for a in outputs) * size
         if not library_costs.streamed(written, library_costs.held_bytes(p, n)):
             return False
+        if not all(library_costs.is_sent(a.size * size) for a in outputs):
+            return False
         return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
 
     def _on_lines(self, a: Array, values, numbers: int) -> bool:

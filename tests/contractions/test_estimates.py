@@ -17,7 +17,18 @@ NAMES = ("ab-ac-cb", "abc-bda-dc", "abcd-dbea-ec", "abcd-aebf-dfce", "abcdef-deg
 SIZES = dict(zip("abcdefg", (24, 20, 16, 12, 18, 14, 10)))
 LINE = re.compile(r"organisation (\w+).*: ([\d.]+) us an entry, ([\d.]+) times (\w+) alone(  <- chosen)?$", re.M)
 BOUND = re.compile(r"bound of an entry on (.+): bytes alone ([\d.]+) us \(.*\), flops alone ([\d.]+) us")
+XEON = host_rates.HostRates(1.59e10, 8.16e9, 6.48e10, 6.17e-10, 5.31e10, 6.1e-10, 5.53e-9)  # of the fourth generation
 DIGITS = 6e-3  # three digits of a number: off by 1 of 200 at most
+
+
+@pytest.fixture
+def large_cache(monkeypatch):
+    """Prices count with a Xeon, whose last cache holds the copy by which memory is measured."""
+    monkeypatch.setattr(host_rates, "of", lambda dtype: XEON)
+    monkeypatch.setattr(library_costs.cpu, "second_cache", lambda: 2 << 20)
+    monkeypatch.setattr(library_costs.cpu, "third_cache", lambda: 300 << 20)
+    monkeypatch.setattr(library_costs.cpu, "has_whole_vectors", lambda target: True)
+    monkeypatch.setattr(library_costs.cpu, "vector_bytes", lambda target: 64)
 
 
 def planned(name, style, **options):
@@ -73,7 +84,7 @@ def test_the_time_of_a_library_is_that_of_its_model(name):
     assert plan.seconds == seconds and time == pytest.approx(seconds * 1e6, rel=DIGITS)
 
 
-def test_other_reasons(tmp_path, monkeypatch):
+def test_other_reasons(monkeypatch, large_cache):
     """The caller's choice, a single organisation, a row of the table."""
     usual = planned("abcd-dbea-ec", "packs")
     other = next(how.name for _, how, _ in usual.candidates if how.name != usual.how.name)
@@ -203,6 +214,46 @@ def test_a_matrix_times_a_vector_streams_from_a_large_cache(matrix, monkeypatch)
     vector = seconds(f"o[n] = a[{matrix}] b[i]", "library", 1000, i=1000)
     columns = seconds(f"o[n q] = a[{matrix}] b[i q]", "library", 1000, i=1000, q=2)
     assert 1.4 * vector < columns
+
+
+@pytest.mark.parametrize("extent, waits", [(144, True), (64, False)])
+def test_the_library_waits_for_a_large_cache_before_it_packs(extent, waits, monkeypatch, large_cache):
+    """A core of a Xeon took the sum of both for 136 products of 144 x 144 x 136. Below a million multiply-adds nothing
+    is packed, and the factors come during the arithmetic."""
+    text, sizes, count = "o[e i k] = a[e i j] b[e j k]", dict.fromkeys("ijk", extent), 136
+    slow = seconds(text, "library", count, **sizes)
+    monkeypatch.setattr(host_rates, "of", lambda dtype: XEON._replace(memory=1e30))
+    fast = seconds(text, "library", count, **sizes)
+
+    moved = 8 * extent**2 * 4 * count  # an output is read before it is written
+    share = (slow - fast) / (moved / XEON.memory)
+    assert share == pytest.approx(1.0, rel=1e-2) if waits else share < 0.6
+
+
+@pytest.mark.parametrize("name", ["abc-adc-bd", "abc-adc-db", "abc-acd-db", "abc-ad-bdc"])
+def test_batches_that_the_library_packs_go_to_direct(name, large_cache):
+    """20 MB: `direct` took a core of a Xeon 12 to 14 ms, the library 17 to 19."""
+    sizes = tccg.extents(name, 20)
+    entries = sizes.pop(name[2])
+    assert Contraction(tccg.text(name), sizes, backend="cpu", entries=entries).how.name == "direct"
+
+
+@pytest.mark.parametrize("extent, passes", [(16, True), (256, True), (512, False)])
+def test_outputs_bypass_a_large_cache(extent, passes, large_cache):
+    """32 MB by `rows`: on a Xeon past the cache in 0.4 to 0.7 of the time, unless an entry, which is made in scratch,
+    leaves the second cache on the way. There entries were slower by 1.3 to 1.5."""
+    count = (32 << 20) // (8 * extent**2)
+    plan = Contraction("o[e i k] = a[e i] b[e k]", dict(i=extent, k=extent), backend="cpu", how="rows", entries=count)
+    assert library_costs.passes("packs", plan.program, plan.program.arrays["o"]) == passes
+    values = dict(at_o=0, step_o=extent**2, ld_o=1)
+    assert plan._past(values, count) == passes
+    assert not plan._past(values, 16 // extent + 1)  # the caches hold a few entries
+
+
+def test_entries_in_a_large_cache_are_asked_for_ahead(large_cache):
+    """They come as late as from memory: 10000 products of 8 x 8 x 8 by `rows` took 0.6 of the time."""
+    assert library_costs.from_afar(15 << 20) and not library_costs.from_memory(15 << 20)
+    assert not library_costs.from_afar(1 << 20)
 
 
 @pytest.mark.parametrize("n, about", [(0, 1), (1, 1), (31, 31), (40, 40), (100, 96), (127, 128), (5000, 5120)])
