@@ -149,7 +149,7 @@ def _is_walk(s: Subscripts, sizes, lies) -> bool:
         return False
     if are_alike:
         return not s.out and count <= FEW
-    return count <= (NUMBERS if not are_dense else FEW if s.out else MULTIPLIED)
+    return count <= (FEW if are_dense and s.out else NUMBERS)
 
 
 def _nearest(lie: array_calls.Lie) -> int:

@@ -192,6 +192,17 @@ def test_each_number_is_used_once(text, lies, types):
             arrays = [LAYOUTS[lie](whole(rng, (12, 12), dtype)) for lie in lies]
 
 
+@pytest.mark.parametrize("extents, taken", [((150, 150), "dD"), ((908, 42), "dD"), ((400, 400), "")])
+def test_traces_of_products_are_gone_through_once(extents, taken):
+    """0.55 to 0.95 of the time of kernels up to 130 000 numbers of double precision; in single precision einsum is less
+    exact. Values of whole numbers are exact."""
+    rng = np.random.default_rng(6)
+    for dtype in "fdFD":
+        a, b = (whole(rng, shape, dtype) for shape in (extents, extents[::-1]))
+        assert bool(small_products.call_of(string_call.einsum.read("ij,ji->"), [a, b])) == (dtype in taken)
+        assert einsum("ij,ji->", a, b) == np.sum(a.astype("D") * b.T)
+
+
 def test_columns_one_behind_the_other_are_a_vector(monkeypatch):
     """The sum over all of two arrays in Fortran's order is one dot product of their memory: neither is copied."""
     a, b = (np.asfortranarray(x) for x in np.random.default_rng(5).random((2, 70, 80)))

@@ -86,6 +86,7 @@ FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 # measured. 32 registers hold tiles of 24 sums, 16 registers tiles of 12, for which more is loaded.
 OPERATION = {64: 1.0, 32: 1.4, 16: 1.4}
 OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
+LARGE_OVERLAP = 0.5  # the same from a large, slow last cache, whose lines come late although they are asked for
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
 # The same if the copy that measured the pace ran in the last cache. Its output was read before it was written, which
 # the pace does not count
@@ -312,7 +313,15 @@ def with_memory(seconds: float, p: Program, entries: int = 1, apart: float = 0.0
     from the caches, which are read ahead. entries: that are worked on at once, by the lanes of packs. apart: seconds
     that memory takes besides."""
     memory = memory_seconds("packs", p, entries) + apart
-    return together(seconds, memory, 1 + OVERLAP * cached(_bytes("packs", p, entries).held))
+    return together(seconds, memory, 1 + _overlap(_bytes("packs", p, entries).held))
+
+
+def _overlap(held: float) -> float:
+    """Exponent beyond 1 of the norm of work and memory of arrays of so many bytes together."""
+    if not host_rates.has_large_cache():
+        return OVERLAP * cached(held)
+    near = _near(held)
+    return OVERLAP * near + LARGE_OVERLAP * (1 - near)
 
 
 class Bytes(NamedTuple):
@@ -349,7 +358,8 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
         if a.place and a.place == len(a.extents) - 1:
             moved += a.size * max(LINE / entries - size, 0.0)  # neighbours belong to other entries
         if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
-            again = a.size * size / entries  # the second cache does not hold it from one entry to the next
+            # The second cache does not hold it from one entry, or one statement, to the next.
+            again = a.size * size / entries * _readers(p, a.name)
             moved, past = (moved, past + again) if from_memory(a.size * size) else (moved + again, past)
 
     return Bytes(moved, past, held)
@@ -420,6 +430,11 @@ def _streams(p: Program, numbers: int, cache: float, beyond: int) -> bool:
     """Whether an array that all entries read is beyond the cache, and an entry uses each number few times; or the array
     is far beyond the cache."""
     return numbers > cache * (1 if _uses(p) < REUSE * numbers else beyond)
+
+
+def _readers(p: Program, name: str) -> int:
+    """Statements that read an array."""
+    return sum(any(f.name == name for t in s.terms for f in t.factors) for s in p.statements)
 
 
 def _uses(p: Program) -> int:
