@@ -63,7 +63,8 @@ def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype
     shape = tuple(sizes[i] for i in s.out)
     if out is not None:
         check_shape(out, s.out, shape)
-    if asked.repeated and _is_usual(asked, out, dtype) and not is_timing():
+    may_be_numpys = bool(asked.repeated) and _is_usual(asked, out, dtype) and not is_timing()
+    if may_be_numpys:
         call = small_products.call_of(s, list(arrays.values()))
         if call:
             return repeats.put(asked.repeated, call).values(arrays.values())
@@ -86,6 +87,10 @@ def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype
         orders = [tuple(s.out[axis] for axis in lie["out"].axes)]
 
     job = result_order.cheapest(orders, lambda order: _job(statement, order, sizes, types, views, backend, asked))
+    if may_be_numpys:
+        call = small_products.walk_within(s, list(arrays.values()), job.seconds)
+        if call:
+            return repeats.put(asked.repeated, call).values(arrays.values())
     found = _evaluated(job, result_order.places(job.order, s.out), views, lie, types, backend, asked, out)
     return _delivered(found, types, out)
 
