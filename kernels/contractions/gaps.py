@@ -17,8 +17,8 @@ def cheapest(plan, arrays, n: int, by: Callable):
     """(plan, seconds of gaps) for n entries of these arrays: the plan itself, or a plan by the organisation that is
     cheapest with them.
 
-    plan: for a CPU, by the model's choice; others, and those of complex numbers, are left as they are. arrays: inputs of
-    the plan's type. by(name): the plan by an organisation.
+    plan: for a CPU, by the model's choice; others, and those of complex numbers, are left as they are. arrays: inputs
+    of the plan's type. by(name): the plan by an organisation.
     """
     if plan.backend.style != "packs" or all(array.flags.c_contiguous for array in arrays.values()):
         return plan, 0.0

@@ -220,6 +220,17 @@ def test_the_library_waits_for_a_large_cache_before_it_packs(extent, waits, monk
     assert share == pytest.approx(1.0, rel=1e-2) if waits else share < 0.6
 
 
+@pytest.mark.parametrize("i, k, waits", [(17600, 10, True), (10, 17600, False)])
+def test_one_product_with_long_runs_is_packed_while_it_multiplies(i, k, waits, monkeypatch, large_cache):
+    """A Xeon took 0.75 to 1.0 of the memory's time besides for many rows, 0.4 to 0.6 for long ones."""
+    slow = seconds("o[i k] = a[i j] b[j k]", "library", i, j=26, k=k)
+    monkeypatch.setattr(host_rates, "of", lambda dtype: XEON._replace(memory=1e30))
+    fast = seconds("o[i k] = a[i j] b[j k]", "library", i, j=26, k=k)
+    moved = 8 * (26 * (i + k) + 2 * i * k)
+    share = (slow - fast) / (moved / XEON.memory)
+    assert share == pytest.approx(1.0, rel=1e-2) if waits else 0.2 < share < 0.7
+
+
 @pytest.mark.parametrize("name", ["abc-adc-bd", "abc-adc-db", "abc-acd-db", "abc-ad-bdc"])
 def test_batches_that_the_library_packs_go_to_direct(name, large_cache):
     """20 MB: `direct` took a core of a Xeon 12 to 14 ms, the library 17 to 19."""
@@ -232,6 +243,7 @@ def test_batches_that_the_library_packs_go_to_direct(name, large_cache):
 # long.
 FROM_LARGE_CACHE = [
     ("o[q r] = a[p q r s] d[p s]", dict(p=26, r=26, s=26), 26, "sweep"),  # 230 us; rows 570
+    ("o[n] = a[n i j] b[n i j]", dict(i=3, j=3), 20000, "lanes"),  # 121 us; rows 188
     ("C[c b a] = A[c e d a] B[d b e]", dict(a=48, b=40, d=40, e=48), 40, "direct"),  # 7.8 ms; rows 9.8
 ]
 

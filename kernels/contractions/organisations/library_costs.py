@@ -313,12 +313,13 @@ def with_memory(seconds: float, p: Program, entries: int = 1, apart: float = 0.0
     from the caches, which are read ahead. entries: that are worked on at once, by the lanes of packs. apart: seconds
     that memory takes besides."""
     memory = memory_seconds("packs", p, entries) + apart
-    return together(seconds, memory, 1 + _overlap(_bytes("packs", p, entries).held))
+    return together(seconds, memory, 1 + _overlap(_bytes("packs", p, entries).held, entries))
 
 
-def _overlap(held: float) -> float:
-    """Exponent beyond 1 of the norm of work and memory of arrays of so many bytes together."""
-    if not host_rates.has_large_cache():
+def _overlap(held: float, entries: int) -> float:
+    """Exponent beyond 1 of the norm of work and memory of arrays of so many bytes together. entries: that are worked on
+    at once; several are copied before, in long runs."""
+    if entries > 1 or not host_rates.has_large_cache():
         return OVERLAP * cached(held)
     near = _near(held)
     return OVERLAP * near + LARGE_OVERLAP * (1 - near)
