@@ -23,8 +23,10 @@ def cheapest(plan, arrays, n: int, by: Callable):
     if plan.backend.style != "packs" or all(array.flags.c_contiguous for array in arrays.values()):
         return plan, 0.0
     if isinstance(plan, ComplexContraction):
-        served = isinstance(plan.products, ComplexProducts)
-        return plan, _seconds_of_gaps(plan.products, arrays, n) if served else _of_copies(plan, arrays, n)
+        products = plan.products
+        if isinstance(products, ComplexProducts):
+            return plan, _seconds_of_gaps(products, arrays, n)
+        return plan, _of_copies(plan, arrays, n)
 
     def seconds(choice) -> tuple[float, float]:
         price, how, program = choice
