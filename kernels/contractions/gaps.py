@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from .contraction import Contraction
 from .organisations import library_costs
+from .paired import ComplexContraction, ComplexProducts
 
 # Seconds of NumPy's copy, as measured on a Xeon: of its call, a run, a number
 CALL, RUN, NUMBER = 1.2e-6, 8e-9, 7e-10
@@ -16,13 +17,16 @@ def cheapest(plan, arrays, n: int, by: Callable):
     """(plan, seconds of gaps) for n entries of these arrays: the plan itself, or a plan by the organisation that is
     cheapest with them.
 
-    plan: a Contraction for a CPU by the model's choice; others are left as they are. arrays: inputs of the plan's type.
-    by(name): the plan by an organisation.
+    plan: for a CPU, by the model's choice; others, and those of complex numbers, are left as they are. arrays: inputs
+    of the plan's type. by(name): the plan by an organisation.
     """
-    if not isinstance(plan, Contraction) or plan.backend.style != "packs":
+    if plan.backend.style != "packs" or all(array.flags.c_contiguous for array in arrays.values()):
         return plan, 0.0
-    if all(array.flags.c_contiguous for array in arrays.values()):
-        return plan, 0.0
+    if isinstance(plan, ComplexContraction):
+        products = plan.products
+        if isinstance(products, ComplexProducts):
+            return plan, _seconds_of_gaps(products, arrays, n)
+        return plan, _of_copies(plan, arrays, n)
 
     def seconds(choice) -> tuple[float, float]:
         price, how, program = choice
@@ -39,8 +43,12 @@ def cheapest(plan, arrays, n: int, by: Callable):
 def _seconds_of_gaps(plan: Contraction, arrays, n: int) -> float:
     """The model's time for gaps: copies of arrays that a plan does not take, and what those take that it reads."""
     taken = {name: a for name, a in arrays.items() if plan.takes(name, a, n)}
-    copies = sum(_copy_seconds(a) for name, a in arrays.items() if name not in taken)
-    return copies + plan.how.seconds_of_gaps(plan.program, taken, n)
+    return _of_copies(plan, arrays, n) + plan.how.seconds_of_gaps(plan.program, taken, n)
+
+
+def _of_copies(plan, arrays, n: int) -> float:
+    """The model's time for copies of arrays that a plan does not take."""
+    return sum(_copy_seconds(a) for name, a in arrays.items() if not plan.takes(name, a, n))
 
 
 def _copy_seconds(array) -> float:

@@ -163,6 +163,8 @@ def _bypass(plan: Contraction, values, n: int) -> bool:
     written = n * sum(a.size for a in outputs) * size
     if not library_costs.streamed(written, library_costs.held_bytes(p, n)):
         return False
+    if not all(library_costs.is_sent(a.size * size) for a in outputs):
+        return False
     return all(_begins_on_lines(plan, a, values, CACHE_LINE // size) for a in outputs)
 
 

@@ -151,15 +151,17 @@ class ComplexContraction:
             return None  # the parts were planned: the text is right, and no organisation with complex numbers serves it
 
     def _seconds_of_copies(self) -> float:
-        """The model's time for the parts of all complex arrays of an entry: each number is read and written."""
+        """The model's time of an entry for the parts of all complex arrays, also of those that all entries read: each
+        number is read and written."""
         style, n = self.backend.style, library_costs.usual_batch(self.parts.program)
-        moved = 2 * self.parts.bytes
+        held = library_costs.held_bytes(self.parts.program, n) / n
+        moved = 2 * held
         begin = 2 * sum(len(parts) == 2 for parts in self.pairs.names.values()) * PART / n
         if style != "packs":
             return moved / library_costs.rates(style, self.dtype.name).copies + begin
 
         size = self.parts.dtype.itemsize
-        copies = seconds_of_copies(self.parts.bytes / size * n, size) / n
+        copies = seconds_of_copies(held / size * n, size) / n
         memory = moved * READ_AND_WRITTEN / library_costs.pace(style, self.dtype.name, moved * n)
         return max(copies, memory) + begin
 

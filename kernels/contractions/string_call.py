@@ -63,22 +63,16 @@ def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype
     shape = tuple(sizes[i] for i in s.out)
     if out is not None:
         check_shape(out, s.out, shape)
-    if asked.repeated and _is_usual(asked, out, dtype) and not is_timing():
+    of_usual = asked.repeated if _is_usual(asked, out, dtype) and not is_timing() else None
+    if of_usual:
         call = small_products.call_of(s, list(arrays.values()))
         if call:
-            return repeats.put(asked.repeated, call).values(arrays.values())
+            return repeats.put(of_usual, call).values(arrays.values())
     if types.exact:
         refuse_inexact(arrays, math.prod(sizes[i] for i in sizes if i not in s.out))
 
-    # Views without diagonals and without what is broadcast, dimensions as they lie, and the text that is left.
-    views, lie, references = {}, {}, []
-    for name, own in zip(s.names, s.operands):
-        lie[name], indices = _view(arrays[name], own, sizes, _keepers(s, arrays, sizes, name))
-        views[name] = lie[name].of(arrays[name]) if own else arrays[name]
-        references.append(Reference(name, tuple(indices[axis] for axis in lie[name].axes)))
-    statement = Statement(Reference("out", s.out), (Term(1.0, tuple(references)),))
-
     # The orders that the result may have in memory.
+    statement, views, lie = _as_they_lie(s, arrays, sizes)
     if out is None:
         orders = result_order.candidates(asked.order, statement, sizes, arrays.values())
     else:
@@ -86,8 +80,23 @@ def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype
         orders = [tuple(s.out[axis] for axis in lie["out"].axes)]
 
     job = result_order.cheapest(orders, lambda order: _job(statement, order, sizes, types, views, backend, asked))
+    if of_usual:
+        call = small_products.walk_within(s, list(arrays.values()), job.seconds)
+        if call:
+            return repeats.put(of_usual, call).values(arrays.values())
     found = _evaluated(job, result_order.places(job.order, s.out), views, lie, types, backend, asked, out)
     return _delivered(found, types, out)
+
+
+def _as_they_lie(s: einsum.Subscripts, arrays, sizes) -> tuple[Statement, dict, dict]:
+    """(statement, views, what these are of the arrays): operands without diagonals and without what is broadcast, their
+    dimensions as they lie, and the text that is left."""
+    views, lie, references = {}, {}, []
+    for name, own in zip(s.names, s.operands):
+        lie[name], indices = _view(arrays[name], own, sizes, _keepers(s, arrays, sizes, name))
+        views[name] = lie[name].of(arrays[name]) if own else arrays[name]
+        references.append(Reference(name, tuple(indices[axis] for axis in lie[name].axes)))
+    return Statement(Reference("out", s.out), (Term(1.0, tuple(references)),)), views, lie
 
 
 def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:

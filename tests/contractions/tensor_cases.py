@@ -12,13 +12,14 @@ import pytest
 from reference import tensor as reference
 
 from kernels import Contraction, get_backend
-from kernels.contractions import permute
+from kernels.contractions import host_rates, permute
 from kernels.engine import backend as backends
 from kernels.engine.backend import cuda
 
 machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
 DTYPES = ("float32", "float64", "complex64", "complex128")
 EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
+XEON = host_rates.HostRates(1.59e10, 8.16e9, 6.48e10, 6.17e-10, 5.31e10, 6.1e-10, 5.53e-9)  # float64, fourth generation
 LG3 = {"ur": "il,ekjl->ekji", "us": "jl,ekli->ekji", "ut": "kl,elji->ekji"}
 LG3T = ("li,ekjl->ekji", "lj,ekli->ekji", "lk,elji->ekji")
 

@@ -132,6 +132,9 @@ def test_the_price_chooses(asked):
         contract("eij,ejk->eik", a.reshape(-1, 2, 2), b.reshape(-1, 2, 2))
         assert dtype not in asked
 
+
+def test_the_price_of_batches_chooses(large_cache):
+    """The library serves large matrices of complex numbers, unless an option asks for what it has not."""
     text, sizes = "o[e i k] = a[e i j] b[j k]", dict(i=128, j=128, k=128)
     usual = ComplexContraction(text, sizes, backend="cpu")
     assert usual.products and "by kernels of complex numbers" in usual.explain()

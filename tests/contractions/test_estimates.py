@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from tensor_cases import XEON
 
 from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
@@ -73,7 +74,7 @@ def test_the_time_of_a_library_is_that_of_its_model(name):
     assert plan.seconds == seconds and time == pytest.approx(seconds * 1e6, rel=DIGITS)
 
 
-def test_other_reasons(tmp_path, monkeypatch):
+def test_other_reasons(monkeypatch, large_cache):
     """The caller's choice, a single organisation, a row of the table."""
     usual = planned("abcd-dbea-ec", "packs")
     other = next(how.name for _, how, _ in usual.candidates if how.name != usual.how.name)
@@ -203,6 +204,83 @@ def test_a_matrix_times_a_vector_streams_from_a_large_cache(matrix, monkeypatch)
     vector = seconds(f"o[n] = a[{matrix}] b[i]", "library", 1000, i=1000)
     columns = seconds(f"o[n q] = a[{matrix}] b[i q]", "library", 1000, i=1000, q=2)
     assert 1.4 * vector < columns
+
+
+@pytest.mark.parametrize("extent, waits", [(144, True), (64, False)])
+def test_the_library_waits_for_a_large_cache_before_it_packs(extent, waits, monkeypatch, large_cache):
+    """A core of a Xeon took the sum of both for 136 products of 144 x 144 x 136. Below a million multiply-adds nothing
+    is packed, and the factors come during the arithmetic."""
+    text, sizes, count = "o[e i k] = a[e i j] b[e j k]", dict.fromkeys("ijk", extent), 136
+    slow = seconds(text, "library", count, **sizes)
+    monkeypatch.setattr(host_rates, "of", lambda dtype: XEON._replace(memory=1e30))
+    fast = seconds(text, "library", count, **sizes)
+
+    moved = 8 * extent**2 * 4 * count  # an output is read before it is written
+    share = (slow - fast) / (moved / XEON.memory)
+    assert share == pytest.approx(1.0, rel=1e-2) if waits else share < 0.6
+
+
+@pytest.mark.parametrize("i, k, waits", [(17600, 10, True), (10, 17600, False)])
+def test_one_product_with_long_runs_is_packed_while_it_multiplies(i, k, waits, monkeypatch, large_cache):
+    """A Xeon took 0.75 to 1.0 of the memory's time besides for many rows, 0.4 to 0.6 for long ones."""
+    slow = seconds("o[i k] = a[i j] b[j k]", "library", i, j=26, k=k)
+    monkeypatch.setattr(host_rates, "of", lambda dtype: XEON._replace(memory=1e30))
+    fast = seconds("o[i k] = a[i j] b[j k]", "library", i, j=26, k=k)
+    moved = 8 * (26 * (i + k) + 2 * i * k)
+    share = (slow - fast) / (moved / XEON.memory)
+    assert share == pytest.approx(1.0, rel=1e-2) if waits else 0.2 < share < 0.7
+
+
+@pytest.mark.parametrize("name", ["abc-adc-bd", "abc-adc-db", "abc-acd-db", "abc-ad-bdc"])
+def test_batches_that_the_library_packs_go_to_direct(name, large_cache):
+    """20 MB: `direct` took a core of a Xeon 12 to 14 ms, the library 17 to 19."""
+    sizes = tccg.extents(name, 20)
+    entries = sizes.pop(name[2])
+    assert Contraction(tccg.text(name), sizes, backend="cpu", entries=entries).how.name == "direct"
+
+
+# Strings that a core of a Xeon took from a large, slow last cache: what the model chose before took 1.3 to 2.5 times as
+# long.
+FROM_LARGE_CACHE = [
+    ("o[q r] = a[p q r s] d[p s]", dict(p=26, r=26, s=26), 26, "sweep"),  # 230 us; rows 570
+    ("o[n] = a[n i j] b[n i j]", dict(i=3, j=3), 20000, "lanes"),  # 121 us; rows 188
+    ("C[c b a] = A[c e d a] B[d b e]", dict(a=48, b=40, d=40, e=48), 40, "direct"),  # 7.8 ms; rows 9.8
+]
+
+
+@pytest.mark.parametrize("text, sizes, entries, how", FROM_LARGE_CACHE)
+def test_work_waits_for_a_large_cache(text, sizes, entries, how, large_cache):
+    assert Contraction(text, sizes, backend="cpu", entries=entries).how.name == how
+
+
+@pytest.mark.parametrize("orbitals", [(10, 24), (12, 30)])
+def test_parts_of_arrays_that_all_entries_read_are_copied_too(orbitals, large_cache):
+    """The library took a core of a Xeon 0.4 and 1.3 ms, the parts by `lanes` with their copies 0.6 and 3.1."""
+    o, v = orbitals
+    text, sizes = "o[c b] = a[k l c d] b[l k d b]", dict(k=o, l=o, d=v, b=v)
+    plan = ComplexContraction(text, sizes, backend="cpu", entries=v)
+    assert plan.products is plan.served and plan.products.how.name == "library"
+
+    copied = 16 * v * (2 * o * o * v + 1)  # bytes; each is read and written
+    assert plan._seconds_of_copies() * v > 2 * copied / (3 * XEON.memory)
+
+
+@pytest.mark.parametrize("extent, passes", [(16, True), (256, True), (512, False)])
+def test_outputs_bypass_a_large_cache(extent, passes, large_cache):
+    """32 MB by `rows`: on a Xeon past the cache in 0.4 to 0.7 of the time, unless an entry, which is made in scratch,
+    leaves the second cache on the way. There entries were slower by 1.3 to 1.5."""
+    count = (32 << 20) // (8 * extent**2)
+    plan = Contraction("o[e i k] = a[e i] b[e k]", dict(i=extent, k=extent), backend="cpu", how="rows", entries=count)
+    assert library_costs.passes("packs", plan.program, plan.program.arrays["o"]) == passes
+    values = dict(at_o=0, step_o=extent**2, ld_o=1)
+    assert plan._past(values, count) == passes
+    assert not plan._past(values, 16 // extent + 1)  # the caches hold a few entries
+
+
+def test_entries_in_a_large_cache_are_asked_for_ahead(large_cache):
+    """They come as late as from memory: 10000 products of 8 x 8 x 8 by `rows` took 0.6 of the time."""
+    assert library_costs.from_afar(15 << 20) and not library_costs.from_memory(15 << 20)
+    assert not library_costs.from_afar(1 << 20)
 
 
 @pytest.mark.parametrize("n, about", [(0, 1), (1, 1), (31, 31), (40, 40), (100, 96), (127, 128), (5000, 5120)])

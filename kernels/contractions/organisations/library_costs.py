@@ -87,6 +87,7 @@ FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 # measured. 32 registers hold tiles of 24 sums, 16 registers tiles of 12, for which more is loaded.
 OPERATION = {64: 1.0, 32: 1.4, 16: 1.4}
 OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
+LARGE_OVERLAP = 0.5  # the same from a large, slow last cache, whose lines come late although they are asked for
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
 # The same if the copy that measured the pace ran in the last cache. Its output was read before it was written, which
 # the pace does not count
@@ -149,11 +150,18 @@ def cached(held: float) -> float:
     return _share(held, cpu.third_cache())
 
 
+def _near(held: float) -> float:
+    """The share of so many bytes that a core need not wait for before it multiplies: 0 to 1. A large, slow last cache
+    is waited for as memory is."""
+    return _share(held, cpu.second_cache()) if host_rates.has_large_cache() else cached(held)
+
+
 def _share(held: float, cache: int) -> float:
     return min(max(1.5 - held / cache, 0.0), 1.0)
 
 
 STREAMED = 4 << 20  # bytes of an output that may bypass a core's caches
+SENT = 0.25  # of the second cache: an entry of an output in scratch, which leaves it at once
 KEPT = 0.5  # of the last cache: arrays that are smaller together stay there, the output too
 SINGLE = 0.9  # of the time of double precision, on a device: as many operations of the other organisations in single
 REUSE = 16  # uses of a number by an entry
@@ -181,7 +189,8 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     memory = moved / (rates(style, dtype).memory * _faster(style, held, of_large))
 
     if style == "packs":
-        each = r.call + core_products.seconds(dtype, way, memory, 1 + (OVERLAP - 1) * cached(held))
+        overlap, of_packed = (1 + (OVERLAP - 1) * share for share in (cached(held), _near(held)))
+        each = r.call + core_products.seconds(dtype, way, core_products.Memory(memory, overlap, of_packed))
     else:
         each = r.call + _on_device(dtype, way, memory)
 
@@ -274,7 +283,18 @@ def fresh_seconds(style: str, p: Program) -> float:
 
 def streamed(size: float, held: float) -> bool:
     """Whether an output of so many bytes bypasses a core's caches. held: bytes of all arrays."""
-    return size >= STREAMED and from_memory(held)
+    return size >= STREAMED and from_afar(held)
+
+
+def from_afar(held: float) -> bool:
+    """Whether a call waits for some of so many bytes as for memory: they lie there, or in a large, slow last cache."""
+    return held > cpu.second_cache() if host_rates.has_large_cache() else from_memory(held)
+
+
+def is_sent(entry: float) -> bool:
+    """Whether an output's entry of so many bytes, made in scratch, may go past the caches from there. Past a large,
+    slow last cache it has to come from the second one: 2 MB took as long as without, 4 MB 1.3 to 1.5 times as long."""
+    return not host_rates.has_large_cache() or entry <= SENT * cpu.second_cache()
 
 
 def from_memory(held: float) -> bool:
@@ -294,7 +314,16 @@ def with_memory(seconds: float, p: Program, entries: int = 1, apart: float = 0.0
     from the caches, which are read ahead. entries: that are worked on at once, by the lanes of packs. apart: seconds
     that memory takes besides."""
     memory = memory_seconds("packs", p, entries) + apart
-    return together(seconds, memory, 1 + OVERLAP * cached(_bytes("packs", p, entries).held))
+    return together(seconds, memory, 1 + _overlap(_bytes("packs", p, entries).held, entries))
+
+
+def _overlap(held: float, entries: int) -> float:
+    """Exponent beyond 1 of the norm of work and memory of arrays of so many bytes together. entries: that are worked on
+    at once; several are copied before, in long runs."""
+    if entries > 1 or not host_rates.has_large_cache():
+        return OVERLAP * cached(held)
+    near = _near(held)
+    return OVERLAP * near + LARGE_OVERLAP * (1 - near)
 
 
 class Bytes(NamedTuple):
@@ -331,7 +360,8 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
         if a.place and a.place == len(a.extents) - 1:
             moved += a.size * max(LINE / entries - size, 0.0)  # neighbours belong to other entries
         if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
-            again = a.size * size / entries  # the second cache does not hold it from one entry to the next
+            # The second cache does not hold it from one entry, or one statement, to the next.
+            again = a.size * size / entries * _readers(p, a.name)
             moved, past = (moved, past + again) if from_memory(a.size * size) else (moved + again, past)
 
     return Bytes(moved, past, held)
@@ -368,7 +398,7 @@ def passes(style: str, p: Program, a) -> bool:
     size, n = np.dtype(p.dtype).itemsize, usual_batch(p)
     if style != "packs" or a.place != 0 or a.after * size % LINE:
         return False
-    return streamed(n * a.size * size, held_bytes(p, n))
+    return is_sent(a.size * size) and streamed(n * a.size * size, held_bytes(p, n))
 
 
 def held_bytes(p: Program, n: int) -> int:
@@ -419,6 +449,11 @@ def _streams(p: Program, numbers: int, cache: float, beyond: int) -> bool:
     """Whether an array that all entries read is beyond the cache, and an entry uses each number few times; or the array
     is far beyond the cache."""
     return numbers > cache * (1 if _uses(p) < REUSE * numbers else beyond)
+
+
+def _readers(p: Program, name: str) -> int:
+    """Statements that read an array."""
+    return sum(any(f.name == name for t in s.terms for f in t.factors) for s in p.statements)
 
 
 def _uses(p: Program) -> int:

@@ -111,7 +111,7 @@ class Packs(OnHost):
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
     def launch_of(self, plan, arrays, values, n: int) -> Launch:
-        asks = library_costs.from_memory(library_costs.held_bytes(plan.program, n))
+        asks = library_costs.from_afar(library_costs.held_bytes(plan.program, n))
         held = record(render_packs.members(plan.program), asks=asks, **values)
         addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
         scratch = plan.kept(("scratch", self), functools.partial(self._scratch, plan.program, plan.backend.threads))
