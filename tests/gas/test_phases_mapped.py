@@ -12,7 +12,7 @@ from kernels import ArgumentError, Mixture
 from kernels.gas.equations.records import rkpr_omega_a, rkpr_omega_b
 
 NAMES = {"N2 NC12H26": (300, 700), "H2 H2O": (280, 640)}
-GIVEN = ("e rho", "h p", "s p", "rho T")
+GIVEN = ("e rho", "h p", "s p", "rho T", "p rho")
 SLOPES = "rho_p rho_T h_p h_T e_p e_T p_T p_v cp cv c c_frozen c_wood"
 PARTIAL = "v_Y h_Y e_Y ln_phi"
 STATE = "rho h e s beta phases_status ln_kappa eta"
@@ -180,7 +180,7 @@ def test_round_trips(names, given):
     np.testing.assert_allclose(back["beta"], q["beta"], rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("given", ["e rho", "h p", "s p"])
+@pytest.mark.parametrize("given", ["e rho", "h p", "s p", "p rho"])
 def test_energies_beside_a_negative_heat_capacity(given):
     """Methanol and water at 0.2 Tc: colder, where the equation does not hold, a heat capacity is negative, and the
     energy was that of another T, 0.1 MJ/kg off. T to 1e-7."""

@@ -33,7 +33,7 @@ HIGHEST_P = 2e8  # Pa
 # Relative distance from a point to one that is colder, or at lower p, and that has more two phases; states between
 # their ends at which such a point is looked at again. Found are points up to 1e-6 below the highest T, or p.
 BESIDE, FINE_SCAN = 3e-3, 100
-COLDEST, HOTTEST = 20.0, 6000.0  # K, of the models
+COLDEST = 20.0  # K, of the models, which end at species.T_end
 TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
 NAMES = "phases_status beta rho"
 
@@ -125,7 +125,7 @@ class Line:
 
         coldest = TEMPERATURES[0] * np.where(there, Tc, np.inf).min(0)
         hottest = TEMPERATURES[1] * np.where(there, Tc, 0.0).max(0)
-        return np.linspace(np.maximum(coldest, COLDEST), np.minimum(hottest, HOTTEST), SCAN)
+        return np.linspace(np.maximum(coldest, COLDEST), np.minimum(hottest, species.T_end), SCAN)
 
     def at(self, place) -> dict:
         """NAMES at T, or p, of this shape; the points are its last axis."""
