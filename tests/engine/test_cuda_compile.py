@@ -401,6 +401,7 @@ IN_PHASES = [
     ("pr", 2, "thermal"),
     ("pr", 10, "warm"),
     ("mapped", 2, "warm"),
+    ("mapped", 2, "phases_from_p_rho"),
     ("mapped", 2, "thermal"),
 ]
 
