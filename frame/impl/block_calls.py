@@ -78,12 +78,13 @@ class BlockCalls:
     def bind(self, request: Request) -> Bound | None:
         """The call as a Bound; None if it selects no points.
 
-        Errors: ArgumentError for different shapes of points, an input that comes twice or that nothing reads, an
-        unknown name, an output that cannot be computed or that shares memory with another field (overlap.py);
-        StateError for a missing input.
+        Errors: ArgumentError for different shapes of points, an input that comes twice or that nothing reads, a part
+        of a start, an unknown name, an output that cannot be computed or that shares memory with another field
+        (overlap.py); StateError for a missing input.
         """
         self._check_request(request)
         self._refuse_surplus(request)
+        self._refuse_part_of_a_start(request)
         if not request.points:  # a rank without points of this block still takes part
             check_launchable(kernels.registry.name_of(request.name))
             return None
@@ -130,6 +131,21 @@ class BlockCalls:
                     f"'{request.name}' does not read '{each}': the array would not count. It reads {', '.join(reads)}."
                     f"{self._readers_of(each, request, made)}"
                 )
+
+    def _refuse_part_of_a_start(self, request: Request) -> None:
+        """Raises ArgumentError for a start, carried from call to call, that comes without all that belongs to it: it
+        would not count."""
+        brought = self._state.views.names(request.inputs)
+
+        for group in variants(request.name, asked=True):
+            carried = [name for name in group if kernels.quantities[name].carried]
+            came = [name for name in carried if name in brought]
+            missing = [name for name in group if name not in brought]
+            refuse(
+                bool(came and missing),
+                f"'{request.name}' got the start '{', '.join(came)}' without '{', '.join(missing)}': it would not "
+                f"count. A start is all of {', '.join(group)}.",
+            )
 
     def _readers_of(self, surplus: str, request: Request, made: set[str]) -> str:
         """A sentence on collections that read a field and make the outputs of the call; "" if there are none."""

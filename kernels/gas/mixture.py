@@ -511,8 +511,8 @@ class Mixture:
         amounts of mass.
 
         Returns an array of the shape of p and of X behind the species, which broadcast; NaN and a RuntimeWarning where
-        there is no boundary: above the highest pressure of two phases, outside 20 to 6000 K or 1e-7 to 2e8 Pa. With
-        FRAME_CHECK=1 it raises StateError. Labels and masks come back. For a pure species it is the boiling
+        there is no boundary: above the highest pressure of two phases, outside 20 K to species.T_end or 1e-7 to 2e8 Pa.
+        With FRAME_CHECK=1 it raises StateError. Labels and masks come back. For a pure species it is the boiling
         temperature.
 
         Raises ArgumentError for a mixture without phases = 'equilibrium'.

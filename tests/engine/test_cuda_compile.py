@@ -34,7 +34,8 @@ KIJ = ("none", "dense", "low_rank", "sparse")
 EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixture")
 RATES = ("kinetics", "thermal_kinetics")  # of mixtures with reactions; the others here have none
 REACTORS = ("react_volume", "react_pressure")
-IN_EQUILIBRIUM = tuple(f"phases_from_{state}" for state in ("T_p", "e_rho", "h_p", "s_p", "rho_T"))  # of such mixtures
+# Of mixtures with phases = equilibrium
+IN_EQUILIBRIUM = tuple(f"phases_from_{state}" for state in ("T_p", "e_rho", "h_p", "s_p", "rho_T", "p_rho"))
 EQUILIBRIA = tuple(f"equilibrate_{state}" for state in ("T_p", "T_rho", "h_p", "e_rho", "s_p", "s_rho"))  # want atoms
 FEW = """
 phases:
@@ -400,6 +401,7 @@ IN_PHASES = [
     ("pr", 2, "thermal"),
     ("pr", 10, "warm"),
     ("mapped", 2, "warm"),
+    ("mapped", 2, "phases_from_p_rho"),
     ("mapped", 2, "thermal"),
 ]
 

@@ -73,6 +73,20 @@ def test_beyond_the_end_nothing_is_found(air, given):
     assert np.isnan(got["T"]) and got["unconverged"] == 2
 
 
+def test_searches_of_two_phases_go_as_far():
+    """Dense air of a mixture that may be two phases: T of every pair comes back up to 20000 K, to 1e-10, where searches
+    in brackets end. It was NaN above 6000 K, or another T."""
+    others = "NO N O N+ O+ NO+ N2+ O2+ e-".split()
+    mix = Mixture.from_yaml(AIR, without=others, equation="pr", critical="fill", phases="equilibrium")
+    T, X = np.array([90.0, 3000.0, 6100.0, 19900.0]), [0.79, 0.21]
+    q = mix.properties("T p h s e rho Y phases_status", T=T, p=np.array([3e5, 1e7, 1e7, 1e8]), X=X)
+
+    for given in ("h p", "e rho", "s p", "p rho"):
+        back = mix.properties("T phases_status", Y=q["Y"], **{name: q[name] for name in given.split()})
+        np.testing.assert_array_equal(back["phases_status"], q["phases_status"], err_msg=given)
+        np.testing.assert_allclose(back["T"], T, rtol=1e-10, err_msg=given)
+
+
 def test_the_first_polynomial_that_ends_ends_the_search(tmp_path):
     """At 9000 K where those of NO do. Polynomials that end below 6000 K are extrapolated that far."""
     assert Mixture.from_yaml(five_species(tmp_path), **IDEAL).species.T_end == 20000.0

@@ -65,6 +65,28 @@ def test_check_mode_names_the_point_of_a_block():
         host.frame.block_of_fields(*call)
 
 
+@pytest.mark.parametrize("way", ["e rho", "p rho"])
+def test_a_part_of_a_start_is_refused_to_a_host(way):
+    """It would not count, and each call begin from nothing: a name is missing, or an array comes as an input only."""
+    host = Host(ns=2, nq=7, mixture=None)
+    host.frame.properties._use(mixture(SPRAY), "test")
+    arrays = {name: np.ones((3, 2, 2), order="F") for name in (*way.split(), "T_start", "eta", "T")}
+    arrays |= {name: np.ones((3, 2, 2, 2), order="F") for name in ("Y", "ln_kappa")}
+    state = [whole(name, arrays[name], IN) for name in (*way.split(), "Y")]
+    T_start, T = whole("T_start", arrays["T_start"], IN), whole("T", arrays["T"], OUT)
+    ln_kappa, eta = (whole(name, arrays[name], INOUT) for name in ("ln_kappa", "eta"))
+    name = f"phases_from_{way.replace(' ', '_')}"
+
+    for start, said in (
+        ([ln_kappa, eta], "got the start 'ln_kappa, eta' without 'T_start'"),
+        ([ln_kappa, T_start], "got the start 'ln_kappa' without 'eta'"),
+        ([whole("eta", arrays["eta"], IN)], "got the start 'eta' without 'T_start, ln_kappa'"),
+        ([*(whole(each, arrays[each], IN) for each in ("ln_kappa", "eta")), T_start], "ask for it, too"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            host.frame.block_of_fields(name, [*state, *start, T], (None,) * 4, (None,) * 4)
+
+
 def test_third_phases_are_told_in_check_mode(monkeypatch):
     """Cold water in gases: check mode tests the phases, and the results stay."""
     mix, state = mixture(PRODUCTS), dict(T=225.0, p=2e6, X=np.array([0.3, 0.0, 0.4, 0.3]))

@@ -120,13 +120,14 @@ def test_the_split_of_the_lowest_gibbs_energy(name):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.quick(name=["alkanes-srk"])
 def test_states_come_back(name):
-    """From (e, rho), (h, p) and (s, p): the same number of phases and T to 1e-8, of states without a third phase."""
+    """From (e, rho), (h, p), (s, p) and (p, rho): the same number of phases and T to 1e-8, of states without a third
+    phase."""
     mix, T, p, X, wanted, _ = states(name)
     q = mix.properties("phases_status e rho h s Y", T=T, p=p, X=X)
     fine = np.flatnonzero(wanted.third > -1e-10)[:150]
 
     state = {key: values[..., fine] for key, values in q.items()} | dict(p=p[fine])
-    for given in ("e rho", "h p", "s p"):
+    for given in ("e rho", "h p", "s p", "p rho"):
         back = mix.properties("T phases_status", Y=state["Y"], **{key: state[key] for key in given.split()})
         assert (back["phases_status"] == state["phases_status"]).all(), given
         np.testing.assert_allclose(back["T"], T[fine], rtol=1e-8)
@@ -203,7 +204,7 @@ def test_a_third_phase_is_told(name):
 
 
 @pytest.mark.filterwarnings("ignore:a third phase would lower")
-@pytest.mark.parametrize("given", ["e rho", "h p", "s p", "rho T"])
+@pytest.mark.parametrize("given", ["e rho", "h p", "s p", "rho T", "p rho"])
 @pytest.mark.quick(given="e rho")
 def test_searches_beside_third_phases_are_bounded(given):
     """12 species from 150 to 300 K, most with three phases or more: all are found, and all but one of 500 again at
@@ -385,7 +386,7 @@ NEAR_LIQUIDS = [
 ]
 
 
-@pytest.mark.parametrize("given", ["e rho", "h p", "s p", "rho T"])
+@pytest.mark.parametrize("given", ["e rho", "h p", "s p", "rho T", "p rho"])
 @pytest.mark.quick(given="e rho")
 def test_two_liquids_that_are_mainly_methane(given):
     """Beside them a liquid and a gas share T and p. The pair of the liquids has the oracle's Gibbs energy, and comes

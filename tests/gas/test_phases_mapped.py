@@ -12,7 +12,7 @@ from kernels import ArgumentError, Mixture
 from kernels.gas.equations.records import rkpr_omega_a, rkpr_omega_b
 
 NAMES = {"N2 NC12H26": (300, 700), "H2 H2O": (280, 640)}
-GIVEN = ("e rho", "h p", "s p", "rho T")
+GIVEN = ("e rho", "h p", "s p", "rho T", "p rho")
 SLOPES = "rho_p rho_T h_p h_T e_p e_T p_T p_v cp cv c c_frozen c_wood"
 PARTIAL = "v_Y h_Y e_Y ln_phi"
 STATE = "rho h e s beta phases_status ln_kappa eta"
@@ -190,6 +190,22 @@ def test_energies_beside_a_negative_heat_capacity(given):
     back = mix.properties("T phases_status", Y=q["Y"], **{name: q[name] for name in given.split()})
     assert (q["phases_status"] == 1).all() and (back["phases_status"] == 1).all()
     np.testing.assert_allclose(back["T"], T, rtol=1e-7)
+
+
+def test_two_temperatures_of_one_density():
+    """Cold methanol and water at 4 bar: two phases are densest at 186 K. One T of the same p and density is found, or
+    that of the start: rho there to 1e-9."""
+    mix = Mixture.from_names("CH3OH H2O", phases="equilibrium", equation="mapped")
+    at = dict(T=np.array([137.67288, 250.0]), p=4.2e5, X=[0.4711, 0.5289])
+    q = mix.properties("T p rho Y phases_status ln_kappa eta", **at)
+    given = dict(p=4.2e5, rho=q["rho"], Y=q["Y"])
+
+    found = mix.properties("T phases_status", **given)
+    assert (found["phases_status"] == 1).all()
+    np.testing.assert_allclose(mix.properties("rho", **at | {"T": found["T"]})["rho"], q["rho"], rtol=1e-9)
+
+    warm = mix.properties("T", T_start=at["T"] + 1e-3, ln_kappa=q["ln_kappa"], eta=q["eta"], **given)
+    np.testing.assert_allclose(warm["T"], at["T"], rtol=1e-9)
 
 
 def test_cold_liquids_side_by_side():

@@ -14,7 +14,7 @@ from kernels.gas.plan import Launch
 from kernels.gas.program import Program, Wanted
 from kernels.gas.schedules import sorted as sorted_points
 
-WAYS = ("T p", "e rho", "h p", "s p", "rho T")
+WAYS = ("T p", "e rho", "h p", "s p", "rho T", "p rho")
 START = ("ln_kappa", "eta")
 
 

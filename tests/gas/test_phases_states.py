@@ -26,11 +26,11 @@ from kernels.gas.phases import phases
 @pytest.mark.parametrize("names", RANGES)
 @pytest.mark.quick(names=[PRODUCTS])
 def test_round_trips(names):
-    """Every state is found from (e, rho), (h, p), (s, p) and (rho, T), cold. T to 1e-9, p to 1e-6: a cold liquid is
-    stiff."""
+    """Every state is found from (e, rho), (h, p), (s, p), (rho, T) and (p, rho), cold. T to 1e-9, p to 1e-6: a cold
+    liquid is stiff."""
     (T, p, _), q = states(names), results(names)
 
-    for given in ("e rho", "h p", "s p", "rho T"):
+    for given in ("e rho", "h p", "s p", "rho T", "p rho"):
         back = flash(mixture(names), Y=q["Y"], **{name: q[name] for name in given.split()})
         assert (back["phases_status"] == q["phases_status"]).all(), given
         np.testing.assert_allclose(back["T"], T, rtol=1e-9)
@@ -38,9 +38,9 @@ def test_round_trips(names):
         np.testing.assert_allclose(back["beta"], q["beta"], rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("given", ["T p", "e rho", "h p", "s p", "rho T"])
+@pytest.mark.parametrize("given", ["T p", "e rho", "h p", "s p", "rho T", "p rho"])
 @pytest.mark.parametrize("names", [SPRAY, ALKANES])
-@pytest.mark.quick(names=[SPRAY], given=["T p", "e rho", "h p"])
+@pytest.mark.quick(names=[SPRAY], given=["T p", "e rho", "h p", "p rho"])
 def test_warm_starts(names, given):
     """A start that is 1 % off in T and 5 % in kappa leads to the same state as none, in fewer steps."""
     (T, _, _), q = states(names), results(names)
@@ -300,7 +300,7 @@ def test_points_that_leave_their_kind():
 
 
 @pytest.mark.filterwarnings("ignore:a third phase would lower")
-@pytest.mark.parametrize("given", ["e rho", "h p", "s p", "rho T"])
+@pytest.mark.parametrize("given", ["e rho", "h p", "s p", "rho T", "p rho"])
 def test_energies_where_a_third_phase_would_be(given):
     """Cold products, without a start. The pair of the lowest Gibbs energy is the only one of its energy and density,
     also where a third phase would lower that further: G of the lowest pairs is concave in T and p. T to 1e-9, p to
@@ -398,7 +398,7 @@ def test_a_pure_species_that_hardly_boils_or_condenses():
 @pytest.mark.parametrize("equation", ["pr", "srk"])
 @pytest.mark.quick(equation="pr")
 def test_pure_species(equation):
-    """Along the saturation line up to 0.999 Tc, from e and rho and from h and p: both phases have the same fugacity
+    """Along the saturation line up to 0.999 Tc, from (e, rho), (h, p) and (p, rho): both phases have the same fugacity
     (Maxwell), v and e lie on the lever between them, and c^2 = v^2 (dp/dT)^2 T/cv with the slope of the line
     (Clapeyron)."""
     names, data = ("N2",), species(("N2",))
@@ -436,7 +436,8 @@ def test_pure_species(equation):
         np.testing.assert_allclose(got["p_T"], clapeyron, rtol=1e-6)
         np.testing.assert_allclose(got["c"], whole["vol"] * clapeyron * np.sqrt(T / got["cv"]), rtol=1e-6)
 
-        back = flash(mix, h=whole["h"], p=p, Y=np.ones((1, T.size)))
-        assert (back["phases_status"] == 1).all()
-        np.testing.assert_allclose(back["T"], T, rtol=1e-9)
-        np.testing.assert_allclose(back["beta"], share, rtol=0, atol=1e-6)
+        for other in (dict(h=whole["h"]), dict(rho=1 / whole["vol"])):
+            back = flash(mix, p=p, Y=np.ones((1, T.size)), **other)
+            assert (back["phases_status"] == 1).all()
+            np.testing.assert_allclose(back["T"], T, rtol=1e-9)
+            np.testing.assert_allclose(back["beta"], share, rtol=0, atol=1e-6)

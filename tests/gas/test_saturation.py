@@ -229,6 +229,30 @@ def test_the_envelope_and_its_critical_point():
     np.testing.assert_allclose(point["v_mol"], rho, rtol=1e-3)  # dv/dp is infinite there
 
 
+@pytest.mark.parametrize("points", [3, 20])
+def test_an_envelope_ends_at_its_highest_temperature(points):
+    """However few points it has: to 5 mK, what bisections leave of a scan. It ended up to a step of 4 `points` before.
+    Nitrogen with next to no dodecane ends at its own critical point; three points were the same one."""
+    mix = mixture(GAS, equation="pr")
+    line = mix.envelope([0.85, 0.15], points=points)
+    assert 0 <= HIGHEST_T - line["T"][-1] < 5e-3
+    assert np.isfinite(line["p_low"]).all() and np.isfinite(line["p_high"]).all()
+
+    line, Tc = mixture(SPRAY).envelope([1.0, 1e-30], points=points), NUMBERS["N2"][0]
+    np.testing.assert_allclose(line["T"], np.linspace(0.45 * Tc, Tc, points), rtol=0, atol=5e-3)
+    np.testing.assert_allclose(line["p_low"], line["p_high"], rtol=1e-6)
+
+
+def test_amounts_that_rounding_made_negative():
+    """Solvers have mass fractions of -1e-18. They are 0, as `properties` has them, to a millionth of the sum."""
+    mix = mixture(ALKANES)
+    X, clean = np.array([0.5, -1e-18, 0.5, -1e-9]), np.array([0.5, 0.0, 0.5, 0.0])
+    assert mix.bubble_p(350.0, X) == mix.bubble_p(350.0, clean) and mix.dew_T(1e6, Y=X) == mix.dew_T(1e6, Y=clean)
+    assert mix.critical_point(X) == mix.critical_point(clean)
+    with pytest.raises(ArgumentError, match="has negative amounts"):
+        mix.bubble_p(350.0, [0.5, -1e-5, 0.5, 0.0])
+
+
 def test_an_envelope_that_does_not_close():
     """Nitrogen with half helium: liquid nitrogen dissolves a little of it at any pressure, so that colder lines have no
     upper end. One warning says so; a critical point is there all the same, between two ends of p_high."""

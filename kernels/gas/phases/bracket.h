@@ -184,14 +184,14 @@ template <class R> POINT_FN void tell_three_phases(const MaskOf<R> lost, const B
 // Which of the points of `open` a search by T goes on with. Its states start from one another, and so keep to their own
 // two phases where two others have a lower Gibbs energy: where that leaves no T, or was seen in `refused`, it begins
 // again, each state from nothing.
-template <class R>
-POINT_FN MaskOf<R> go_on(const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &from_nothing, Bracket<R> &in_T,
-                         R &status) {
+template <class M, class R>
+POINT_FN MaskOf<R> go_on(const M &, const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &from_nothing,
+                         Bracket<R> &in_T, R &status) {
     const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13));
     const auto lost = spent && from_nothing;
     const auto again = open && !from_nothing && (spent || refused);
     tell_three_phases(lost, in_T, status);
-    open_bracket(again, R(T_LOWEST), R(T_HIGHEST), in_T);
+    open_bracket(again, R(T_LOWEST), R(M::T_end), in_T);
     from_nothing = from_nothing || again;
     return open && !lost;
 }

@@ -166,10 +166,10 @@ template <class M, class R> POINT_FN void solve_for_V(const Coupled<M, R> &s, R 
     solve_coupled(s, s.f, R(-s.part_l), k);
 }
 
-// What is held beside the amounts: U and V, H and p, or T and V
-enum class Fixed { U_V, H_p, T_V };
+// What is held beside the amounts: U and V, H and p, T and V, or p and V
+enum class Fixed { U_V, H_p, T_V, p_V };
 
-// energy: U, or H = U + p V [J/mol], V before any translation; of T and V unused
+// energy: U, or H = U + p V [J/mol], V before any translation; otherwise unused, and NaN where Y is no composition
 template <class M, class R> struct Given {
     R z[M::NS], energy;
 };
@@ -197,13 +197,20 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
         return;
     }
     solve_for_T(s, e);
+    const R of_p = miss_p - s.part_l * g[NS] + product<NS>(s.f, a);
+    const R mu = s.U_V + p - product<NS>(s.f, e); // T dp/dT
+    if constexpr (FIXED == Fixed::p_V) {
+        step.tau = larger(smaller(R(-of_p / mu), limit), R(-limit));
+        step.dV = R(0.0);
+        UNROLL_FEW(few<N>())
+        for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i];
+        return;
+    }
     const R of_energy = miss_energy - (s.c_V * by_V + product<NS>(s.c, a));
     const R alpha = s.C_v * (o.at.RT * T) + product<NS>(s.c, e);
     if constexpr (FIXED == Fixed::H_p) {
         R k[N];
         solve_for_V(s, k);
-        const R of_p = miss_p - s.part_l * g[NS] + product<NS>(s.f, a);
-        const R mu = s.U_V + p - product<NS>(s.f, e);
         const R nu = s.P_V + product<NS>(s.f, k);
         const R inv_determinant = -1.0 / (fabs(alpha * nu) + mu * mu);
         step.tau = (mu * of_p - nu * of_energy) * inv_determinant;
@@ -242,8 +249,9 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
                          const bool gives_up = false) {
     constexpr int NS = M::NS;
     constexpr int N = NS + 1;
-    constexpr bool PRESSURE = FIXED == Fixed::H_p;
-    constexpr bool ENERGY = FIXED != Fixed::T_V;
+    constexpr bool PRESSURE = FIXED == Fixed::H_p || FIXED == Fixed::p_V;
+    constexpr bool VOLUME = FIXED != Fixed::H_p;
+    constexpr bool ENERGY = FIXED == Fixed::U_V || FIXED == Fixed::H_p;
     auto open = ask;
     auto found = nowhere<R>();
     R step_before = R(0.0);
@@ -275,7 +283,7 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         g[NS] = scaled[NS] = pi_l - pi_v;
         const R C = o.in_v.C_v + o.in_l.C_v;
         const R U = o.in_v.U + o.in_l.U;
-        const R energy = PRESSURE ? R(U + s.p * s.V) : U;
+        const R energy = VOLUME ? U : R(U + s.p * s.V);
         const R miss_energy = ENERGY ? R(energy - given.energy) : R(0.0);
         const R miss_p = pi_l - s.p * o.at.inv_RT;
         const R stiffness = fabs(o.of_v.P_V) * o.of_v.V + fabs(o.of_l.P_V) * o.of_l.V;
@@ -341,13 +349,13 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
             s.ln_kappa[k] = select(open, R(s.ln_kappa[k] + cut * within(d_kappa[k], 300.0)), s.ln_kappa[k]);
         s.eta = select(open, R(s.eta + cut * d_eta), s.eta);
         s.T = select(open, R(s.T + cut * dT), s.T);
-        if constexpr (PRESSURE) s.V = select(open, R(s.V + cut * step.dV), s.V);
-        else {
+        if constexpr (!VOLUME) s.V = select(open, R(s.V + cut * step.dV), s.V);
+        if constexpr (!PRESSURE) {
             const R pi = select(stiff_v < stiff_l, R(pi_v + d_pi_v), R(pi_l + d_pi_l));
             s.p = select(open, R(pi * (R_UNIVERSAL * s.T)), s.p);
         }
-        // U and H have another zero where the equation is colder than it holds: a heat capacity is negative there
-        found = found || (ENERGY ? last && o.in_v.C_v > 0.0 && o.in_l.C_v > 0.0 : last);
+        // There is another zero where the equation is colder than it holds: a heat capacity is negative there
+        found = found || (FIXED == Fixed::T_V ? last : last && o.in_v.C_v > 0.0 && o.in_l.C_v > 0.0);
         open = open && !last;
         if (everywhere(!open)) break;
     }

@@ -2,70 +2,22 @@
 #pragma once
 #include "gas/phases/volume.h"
 
-// T in a bracket: H grows with T at constant p. begin: as `start` of bracketed_at_volume.
-template <class M, class R>
-PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> ask,
-                                      const State<M, R> &begin, State<M, R> &s, R &status) {
-    State<M, R> now = begin;
-    now.steps = s.steps;
-    now.carried = false; // states on the way are not kept
-    const R start = select(begin.T > T_LOWEST && begin.T < T_HIGHEST, begin.T, R(T_PLAIN));
-    now.T = start;
-    auto open = ask;
-    auto warm = nowhere<R>();
-    auto from_nothing = nowhere<R>();
-    Bracket<R> in_T;
-    begin_bracket(in_T);
-    open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
+// For bracketed_at_pressure
+template <class M, class R> struct SoughtEnthalpy {
+    static constexpr Fixed FIXED = Fixed::H_p;
+    static constexpr double NEARBY = 0.1;
+    static constexpr bool BOILS_AT_START = true;
+    const Given<M, R> &given;
+    R target = given.energy;
 
-    UNROLL_BY(1)
-    for (int count = 0; count < BRACKET_STEPS; ++count) {
-        R kind;
-        Heat<M, R> heat;
-        const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
-        const R H = heat.U + now.p * now.V;
-        const R Tp_T = now.p + heat.U_V;
-        const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
-        const R miss = select(cp < 0.0, R(TOO_COLD), R(given.energy - H));
-        const End<R> end{now.T, H, R(now.V - least_volume(m, now.T, given.z)), H, !two};
-        narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);
-
-        // Two phases nearby, or a jump of H: `direct`
-        const auto shut = in_T.high < in_T.low * (1.0 + 1e-7);
-        const auto lever = open && shut && in_T.plain_low && in_T.plain_high && in_T.free_high > in_T.free_low;
-        const auto nearby = two && fabs(miss) < 0.1 * cp * now.T;
-        auto refused = nowhere<R>(); // pairs that a third phase lowers, and that are not the lowest
-        if (any_of(lever || nearby)) {
-            const R share = (given.energy - in_T.energy_low) / (in_T.energy_high - in_T.energy_low);
-            State<M, R> from = now, jump = now;
-            by_lever(m, given.z, within(share, 1.0), in_T.free_high, in_T.free_low, jump);
-            take(lever, jump, from);
-            const auto done =
-                direct_later<Fixed::H_p>(m, given, open && (lever || nearby), from) && has_room(m, given.z, from);
-            const auto ended = take_two_phases(m, given.z, done, from, s, status);
-            now.steps = from.steps;
-            open = open && !ended;
-            refused = done && !ended;
-        }
-        const auto close = open && fabs(miss) < 1e-10 * cp * now.T && cp > 0.0 && kind < 1.5;
-        if (any_of(close)) {
-            open = open && !take_close(m, given.z, close, two, now, s, status);
-            refused = refused || (open && close);
-        }
-        open = go_on(open, refused, from_nothing, in_T, status);
-        warm = two && !from_nothing;
-        if (everywhere(!open)) break;
-
-        // At a start where the single phase boils its two sides are tried first
-        const R newton = now.T + miss / cp;
-        auto sound = newton > in_T.low && newton < in_T.high && cp > 0.0;
-        if (count % 6 == 5) sound = nowhere<R>();
-        R T = select(sound, newton, sqrt(in_T.low * in_T.high));
-        if (count == 0) T = select(miss > 0.0, R(start * (1.0 + 1e-8)), R(start * (1.0 - 1e-8)));
-        now.T = select(open, T, now.T);
+    POINT_FN R value(const M &, const State<M, R> &now, const MaskOf<R>, const Heat<M, R> &heat) const {
+        return heat.U + now.p * now.V;
     }
-    s.steps = now.steps;
-}
+    POINT_FN MaskOf<R> jumps(const Bracket<R> &in_T) const { return in_T.high < in_T.low * (1.0 + 1e-7); }
+    POINT_FN R slope(const State<M, R> &now, const Heat<M, R> &, const R cp) const { return cp * now.T; }
+    POINT_FN R next(const R T, const R miss, const R slope) const { return T + T * (miss / slope); }
+    POINT_FN void hold(const Bracket<R> &, const R, State<M, R> &) const {}
+};
 
 // V at the T and p of a start. Where both roots are the same, one phase keeps its share of the free volume.
 template <class M, class R> PART_FN void set_warm_volume(const M &m, const R *z, State<M, R> &s) {
@@ -140,5 +92,8 @@ PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given
     if (any_of(done)) done = is_found_again(m, given.z, done, from);
     todo = todo && !take_two_phases(m, given.z, done, from, s, status);
     s.steps = from.steps;
-    if (any_of(todo)) bracketed_at_pressure(m, given, todo, begin, s, status);
+    if (any_of(todo)) {
+        SoughtEnthalpy<M, R> sought{given};
+        bracketed_at_pressure(m, sought, todo, nowhere<R>(), begin, s, status);
+    }
 }

@@ -36,65 +36,25 @@ PHASE_PART R state_entropy(const M &m, const R *z, const State<M, R> &s, const M
     return entropy;
 }
 
-// T in a bracket: S grows with T at constant p. ideal(T): entropy of the species at p_ref, of one mole. warm: the
-// points whose ln kappa and eta are a start of two phases.
-template <class M, class R, class Ideal>
-PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const MaskOf<R> ask, MaskOf<R> warm,
-                                     const Ideal &ideal, State<M, R> &s, R &status) {
-    State<M, R> now = s;
-    now.carried = false; // states on the way are not kept
-    now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
-    auto open = ask;
-    auto from_nothing = nowhere<R>();
-    Bracket<R> in_T;
-    begin_bracket(in_T);
-    open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
+// For bracketed_at_pressure. At a jump, as where a pure species boils, H jumps by as large a share as S.
+template <class M, class R, class Ideal> struct SoughtEntropy {
+    static constexpr Fixed FIXED = Fixed::H_p;
+    static constexpr double NEARBY = -1.0; // no search of two phases holds S
+    static constexpr bool BOILS_AT_START = false;
+    Given<M, R> given;
+    R target;
+    const Ideal &ideal; // ideal(T): entropy of the species at p_ref, of one mole
 
-    UNROLL_BY(1)
-    for (int count = 0; count < BRACKET_STEPS; ++count) {
-        R kind;
-        Heat<M, R> heat;
-        const auto two = flash_with_heat(m, z, open, warm, now, kind, heat);
-        const R found = state_entropy(m, z, now, two) + ideal(now.T);
-        const R Tp_T = now.p + heat.U_V;
-        const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
-        const R miss = select(cp < 0.0, R(TOO_COLD), R(S - found));
-        const End<R> end{now.T, found, R(now.V - least_volume(m, now.T, z)), R(heat.U + now.p * now.V), !two};
-        narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);
-
-        // A jump of S, a pure species boils: H jumps by as large a share, and `direct` has it
-        const auto shut = in_T.high < in_T.low * (1.0 + 1e-9);
-        const auto lever = open && shut && in_T.plain_low && in_T.plain_high && in_T.free_high > in_T.free_low;
-        auto refused = nowhere<R>(); // pairs that a third phase lowers, and that are not the lowest
-        if (any_of(lever)) {
-            const R share = (S - in_T.value_low) / (in_T.value_high - in_T.value_low);
-            State<M, R> from = now;
-            Given<M, R> given;
-            FOR_SPECIES (k, M::NS) given.z[k] = z[k];
-            given.energy = in_T.energy_low + share * (in_T.energy_high - in_T.energy_low);
-            by_lever(m, z, within(share, 1.0), in_T.free_high, in_T.free_low, from);
-            const auto done = direct_later<Fixed::H_p>(m, given, lever, from) && has_room(m, z, from);
-            const auto ended = take_two_phases(m, z, done, from, s, status);
-            now.steps = from.steps;
-            open = open && !ended;
-            refused = done && !ended;
-        }
-        const auto close = open && fabs(miss) < 1e-10 * cp && cp > 0.0 && kind < 1.5;
-        if (any_of(close)) {
-            open = open && !take_close(m, z, close, two, now, s, status);
-            refused = refused || (open && close);
-        }
-        open = go_on(open, refused, from_nothing, in_T, status);
-        warm = two && !from_nothing;
-        if (everywhere(!open)) break;
-
-        const R newton = now.T * exp(within(R(miss / cp), 1.0));
-        auto sound = newton > in_T.low && newton < in_T.high && cp > 0.0;
-        if (count % 6 == 5) sound = nowhere<R>();
-        now.T = select(open, select(sound, newton, sqrt(in_T.low * in_T.high)), now.T);
+    POINT_FN R value(const M &m, const State<M, R> &now, const MaskOf<R> two, const Heat<M, R> &) const {
+        return state_entropy(m, given.z, now, two) + ideal(now.T);
     }
-    s.steps = now.steps;
-}
+    POINT_FN MaskOf<R> jumps(const Bracket<R> &in_T) const { return in_T.high < in_T.low * (1.0 + 1e-9); }
+    POINT_FN R slope(const State<M, R> &, const Heat<M, R> &, const R cp) const { return cp; }
+    POINT_FN R next(const R T, const R miss, const R slope) const { return T * exp(within(R(miss / slope), 1.0)); }
+    POINT_FN void hold(const Bracket<R> &in_T, const R share, State<M, R> &) {
+        given.energy = in_T.energy_low + share * (in_T.energy_high - in_T.energy_low);
+    }
+};
 
 // T, V, ln kappa and eta of s from its p and the entropy S of one mole. warm: the points with a start. single(T,
 // unconverged): T as if the mixture were one phase.
@@ -120,5 +80,10 @@ PART_FN void state_of_entropy_and_pressure(const M &m, const R *z, const R S, co
         todo = todo && !one && !s.late;
     }
     if constexpr (IS_QUICK_PASS<M>) put_off(todo, s.T, s);
-    else if (any_of(todo)) bracketed_at_entropy(m, z, S, todo, warm && todo, ideal, s, status);
+    else if (any_of(todo)) {
+        SoughtEntropy<M, R, Ideal> sought{{}, S, ideal};
+        FOR_SPECIES (k, M::NS) sought.given.z[k] = z[k];
+        const State<M, R> begin = s;
+        bracketed_at_pressure(m, sought, todo, warm && todo, begin, s, status);
+    }
 }

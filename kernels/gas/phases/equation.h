@@ -109,6 +109,12 @@ template <class M> struct PhaseEquation<M, false> {
     static POINT_FN void add_product(const M &, const F &, const C &, const R *, R *) {}
 
     TEMPERATURES_OF_ONE_PHASE(temperature)
+    template <class R, class Species>
+    static POINT_FN void from_p_rho(const M &m, const R p, const R rho, const Species &Y, const R R_s, const R T_start,
+                                    R &T, R &unconverged) {
+        R Z, vol, free;
+        temperature_from_p_rho_start(m, p, rho, Y, R_s, T_start, T, unconverged, Z, vol, free);
+    }
 };
 
 // Least volume of the amounts x

@@ -275,4 +275,10 @@ template <class M> struct PhaseEquation<M, true> {
     }
 
     TEMPERATURES_OF_ONE_PHASE(mapped_temperature)
+    template <class R, class Species>
+    static POINT_FN void from_p_rho(const M &m, const R p, const R rho, const Species &Y, const R R_s, const R T_start,
+                                    R &T, R &unconverged) {
+        R Z, vol, free, shift, shift_w;
+        mapped_temperature_from_p_rho_start(m, p, rho, Y, R_s, T_start, T, unconverged, Z, vol, free, shift, shift_w);
+    }
 };

@@ -1,5 +1,5 @@
 """Vapour and liquid in equilibrium (option phases = equilibrium): the state of a point, one phase or two, from T and p,
-e and rho, or h and p, and its properties.
+e, p or T and rho, or h or s and p, and its properties.
 
 The state is handed on as vol, ln_kappa, eta and phases_status. A host keeps ln_kappa and eta of each point and gives
 them to the next call, which then starts warm. Two phases at most; solids and third phases are not looked for.
@@ -23,8 +23,8 @@ option(
         "single": "The mixture is one phase: a root of the equation of state.",
         "equilibrium": "The mixture is one phase or two, vapour and liquid in equilibrium: equal $T$, $p$ and "
         r"fugacities $f_i$ of each species. Stability: Michelsen 1982; split: Newton's method in $\ln K_i$, "
-        r"$K_i = y_i/x_i$; of $e, \rho$ and $h, p$: Newton's method on the Helmholtz energy in $\ln(v_i/l_i)$, the "
-        "free volumes and $T$. "
+        r"$K_i = y_i/x_i$; of $e, \rho$; $h, p$; and $p, \rho$: Newton's method on the Helmholtz energy in "
+        r"$\ln(v_i/l_i)$, the free volumes and $T$. "
         "Originals not seen.",
     },
     "one phase, or vapour and liquid in equilibrium",
@@ -194,15 +194,16 @@ kernel("equilibrium_T_p", "T p Y", f"vol {FOUND}", NEWTON)
 kernel("equilibrium_T_p_warm", "T p Y ln_kappa eta", f"ln_kappa eta vol {COUNTED}", NEWTON, kinds="eta")
 kernel("equilibrium_rho_T", "rho T Y", f"p vol {FOUND}", NEWTON, given="rho T")
 kernel("equilibrium_rho_T_warm", "rho T Y ln_kappa eta", f"ln_kappa eta p vol {COUNTED}", NEWTON, kinds="eta")
-for given, state in (("e rho", "T p"), ("h p", "T"), ("s p", "T")):
+for given, state in (("e rho", "T p"), ("h p", "T"), ("s p", "T"), ("p rho", "T")):
     name, made = given.replace(" ", "_"), f"{state} vol unconverged"  # of the kernels; what they make beside FOUND
-    kernel(f"equilibrium_{name}", f"{given} Y", f"{made} {FOUND}", NEWTON, given=given.split()[0])
+    alone = given if given == "p rho" else given.split()[0]  # p may come with other states
+    kernel(f"equilibrium_{name}", f"{given} Y", f"{made} {FOUND}", NEWTON, given=alone)
     kernel(
         f"equilibrium_{name}_start",
         f"{given} Y T_start",
         f"{made} {FOUND}",
         NEWTON,
-        given=f"{given.split()[0]} T_start",
+        given=f"{alone} T_start",
     )
     kernel(
         f"equilibrium_{name}_warm",
@@ -265,6 +266,13 @@ collection(
     outputs=f"T {RESULTS}",
     optional="T_start ln_kappa eta",
     what="the same from entropy and pressure",
+)
+collection(
+    "phases_from_p_rho",
+    given="p rho Y",
+    outputs=f"T {RESULTS}",
+    optional="T_start ln_kappa eta",
+    what="the same from pressure and density",
 )
 collection(
     "phases_from_rho_T",

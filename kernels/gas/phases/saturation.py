@@ -33,8 +33,9 @@ HIGHEST_P = 2e8  # Pa
 # Relative distance from a point to one that is colder, or at lower p, and that has more two phases; states between
 # their ends at which such a point is looked at again. Found are points up to 1e-6 below the highest T, or p.
 BESIDE, FINE_SCAN = 3e-3, 100
-COLDEST, HOTTEST = 20.0, 6000.0  # K, of the models
+COLDEST = 20.0  # K, of the models, which end at species.T_end
 TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
+ENVELOPE_SCAN, ENVELOPE_BISECTIONS = 100, 12  # temperatures at which ends of an envelope are looked for: to some 2 mK
 NAMES = "phases_status beta rho"
 
 
@@ -47,7 +48,8 @@ def given_composition(X, Y) -> dict:
 
 def moles(mixture, name: str, given):
     """Amounts of moles (ns, ...) of a composition without labels, which is X (moles) or Y (mass): an array, a text, a
-    dict; None for a pure species. Masks stay. Raises ArgumentError for another shape, or no composition."""
+    dict; None for a pure species. Masks stay; amounts that rounding made negative become 0. Raises ArgumentError for
+    another shape, or no composition."""
     refuse(
         mixture.options["phases"] != "equilibrium",
         "bubble and dew points need a mixture with phases = 'equilibrium'; "
@@ -63,6 +65,7 @@ def moles(mixture, name: str, given):
     wanted = f"wanted {mixture.ns} amounts of {of}, one for each of {', '.join(mixture.names)}"
     refuse(fault, f"{name} = {given!r}{fault}; {wanted}.")
 
+    amounts = np.maximum(amounts, 0.0)
     if name == "X":
         return amounts
     W = mixture.species.W.reshape(-1, *[1] * (amounts.ndim - 1))
@@ -75,9 +78,10 @@ def _fault(X, ns: int) -> str:
         return f" has shape {X.shape}"
     if not np.isfinite(X).all():
         return " is not finite"
-    if (X < 0).any():
+    total = X.sum(0)
+    if (X < -check.SUM_Y * np.abs(total)).any():
         return " has negative amounts"
-    return "" if (X.sum(0) > 0).all() else " sums to 0"
+    return "" if (total > 0).all() else " sums to 0"
 
 
 def compositions(mixture, X) -> np.ndarray:
@@ -125,7 +129,7 @@ class Line:
 
         coldest = TEMPERATURES[0] * np.where(there, Tc, np.inf).min(0)
         hottest = TEMPERATURES[1] * np.where(there, Tc, 0.0).max(0)
-        return np.linspace(np.maximum(coldest, COLDEST), np.minimum(hottest, HOTTEST), SCAN)
+        return np.linspace(np.maximum(coldest, COLDEST), np.minimum(hottest, species.T_end), SCAN)
 
     def at(self, place) -> dict:
         """NAMES at T, or p, of this shape; the points are its last axis."""
@@ -374,6 +378,29 @@ def _without_mask(of: str, given, X):
     return np.where(hidden, values[~hidden][0], values), X, hidden
 
 
+def _ends_of_dew_line(mixture, X) -> tuple[float, float]:
+    """The lowest and the highest T of the dew points of one composition (ns,). Raises ArgumentError where there are
+    none."""
+
+    def has_dew(T):
+        return np.isfinite(dew_p(mixture, T, X))
+
+    Tc = mixture.species.Tc[X > 0]
+    T = np.linspace(max(0.45 * Tc.min(), COLDEST), 1.1 * Tc.max(), ENVELOPE_SCAN)
+    seen = np.flatnonzero(has_dew(T))
+    refuse(seen.size == 0, f"X = {X!r}: no two phases found.")
+
+    # Between the places seen and their neighbours, at which there are none
+    first, last = seen[0], seen[-1]
+    inside = T[[first, last]]
+    outside = T[[max(first - 1, 0), min(last + 1, T.size - 1)]]
+    for _ in range(ENVELOPE_BISECTIONS):
+        middle = (inside + outside) / 2
+        here = has_dew(middle)
+        inside, outside = np.where(here, middle, inside), np.where(here, outside, middle)
+    return float(inside[0]), float(inside[1])
+
+
 def envelope(mixture, X, Y=None, points: int = 100) -> dict:
     """See Mixture.envelope."""
     refuse(
@@ -381,14 +408,8 @@ def envelope(mixture, X, Y=None, points: int = 100) -> dict:
         f"points = {points!r}; wanted a whole number, 2 or more.",
     )
     X = composition(mixture, X, Y)
-    Tc = mixture.species.Tc[X > 0]
-    T = np.linspace(max(0.45 * Tc.min(), COLDEST), 1.1 * Tc.max(), 4 * points)
-    low = dew_p(mixture, T, X)
-    T = T[np.isfinite(low)]
-    refuse(T.size == 0, f"X = {X!r}: no two phases found.")
-
     # As many points as asked for, between the ends of the dew line
-    T = np.linspace(T[0], T[-1], points)
+    T = np.linspace(*_ends_of_dew_line(mixture, X), points)
     line = {"T": T, "p_low": dew_p(mixture, T, X), "p_high": bubble_p(mixture, T, X)}
 
     # Gases that hardly dissolve: no upper boundary

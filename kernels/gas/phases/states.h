@@ -80,7 +80,7 @@ POINT_FN auto from_state(const M &m, const Species &Y, const R T, const Kappas &
 }
 
 template <class M, class R, bool HAS_T> POINT_FN MaskOf<R> is_warm_near_T(const Search<M, R, HAS_T> &o) {
-    return o.warm && o.s.T > T_LOWEST && o.s.T < T_HIGHEST;
+    return o.warm && o.s.T > T_LOWEST && o.s.T < M::T_end;
 }
 
 template <class M, class R> POINT_FN void give(const Moles<M, R> &moles, const R energy, Given<M, R> &given) {
@@ -239,6 +239,51 @@ template <class M, class R, class Species, class Out>
 POINT_FN void equilibrium_rho_T_warm(const M &m, const R rho, const R T, const Species &Y, Out &ln_kappa, R &eta, R &p,
                                      R &vol, R &phases_status, R &phases_steps) {
     state_of_rho_T(m, rho, from_state(m, Y, T, ln_kappa, eta), p, vol, ln_kappa, eta, phases_status, phases_steps);
+}
+
+// ---- from p and rho
+template <class M, class R, bool HAS_T, class Species, class Out>
+POINT_FN void state_of_p_rho(const M &m, const R p, const R rho, const Species &Y, Search<M, R, HAS_T> o, R &T, R &vol,
+                             R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
+    const R T_start = HAS_T ? o.s.T : R(T_PLAIN);
+    const R R_s = o.moles.R_s;
+    const auto as_one_phase = [&](R &T_one, R &missed) {
+        EquationOf<M>::from_p_rho(m, p, rho, Y, R_s, T_start, T_one, missed);
+    };
+
+    Given<M, R> given;
+    give(o.moles, R(o.moles.W * 0.0), given);
+    o.s.p = p;
+    o.s.V = o.moles.W / select(rho > 0.0 && p > 0.0 && p < 1e300, rho, R(NOT_A_NUMBER)) + o.moles.shift;
+    state_at_volume<Fixed::p_V>(m, given, is_warm_near_T(o), as_one_phase, o.s, status);
+    hand_on(m, o.moles, o.s, status, vol, ln_kappa, eta, steps);
+
+    const auto lost = is_lost(status);
+    T = select(lost, R(NOT_A_NUMBER), o.s.T);
+    unconverged = select(lost, R(2.0), R(0.0));
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_p_rho(const M &m, const R p, const R rho, const Species &Y, R &T, R &vol, R &unconverged,
+                                Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    state_of_p_rho(m, p, rho, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta, phases_status,
+                   phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_p_rho_start(const M &m, const R p, const R rho, const Species &Y, const R T_start, R &T,
+                                      R &vol, R &unconverged, Out &ln_kappa, R &eta, R &phases_status,
+                                      R &phases_steps) {
+    state_of_p_rho(m, p, rho, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta, phases_status,
+                   phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_p_rho_warm(const M &m, const R p, const R rho, const Species &Y, const R T_start,
+                                     Out &ln_kappa, R &eta, R &T, R &vol, R &unconverged, R &phases_status,
+                                     R &phases_steps) {
+    state_of_p_rho(m, p, rho, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged, ln_kappa, eta,
+                   phases_status, phases_steps);
 }
 
 // ---- from s and p

@@ -1,6 +1,6 @@
-// The state of a point from e and rho, or T and rho: warm by `direct`, one phase, a trial phase, else in brackets.
+// The state of a point from e, T or p and rho: warm by `direct`, one phase, a trial phase, else in brackets.
 #pragma once
-#include "gas/phases/bracket.h"
+#include "gas/phases/at_pressure.h"
 
 constexpr int SHARE_STEPS = 2;      // to the amounts of a start
 constexpr double LARGE_SHARE = 0.5; // step from which they are left as they are
@@ -54,14 +54,14 @@ POINT_FN void begin_search(const M &m, const R *z, const MaskOf<R> ask, const R 
     o.V = V;
     o.now = start;
     o.now.carried = false; // states on the way are not kept
-    o.now.T = select(start.T > T_LOWEST && start.T < T_HIGHEST, start.T, R(T_PLAIN));
+    o.now.T = select(start.T > T_LOWEST && start.T < M::T_end, start.T, R(T_PLAIN));
     o.open = ask && V > least_volume(m, o.now.T, z);
     o.warm = o.from_nothing = o.ends_in_three = nowhere<R>();
 
     o.p_low = o.p_high = R(1.0);
     begin_bracket(o.in_T);
     begin_bracket(o.in_p);
-    open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), o.in_T);
+    open_bracket(ask, R(T_LOWEST), R(M::T_end), o.in_T);
     open_pressures(m, z, ask, o.now.T, o);
     o.now.p = select(start.p > LEAST_P && start.p < o.in_p.high, start.p, sqrt(R(1e3) * o.in_p.high));
 }
@@ -160,14 +160,15 @@ POINT_FN MaskOf<R> take_at_volume(const M &m, const R *z, const MaskOf<R> two, c
 // others have a lower Gibbs energy, and p and V then go by no curve: the points that begin again, each state from
 // nothing, where that left no T, was seen in `refused`, or takes too long.
 template <Fixed FIXED, class M, class R>
-POINT_FN MaskOf<R> begin_again(const MaskOf<R> refused, const bool late, const Missed<R> &miss, VolumeSearch<M, R> &o) {
+POINT_FN MaskOf<R> begin_again(const M &, const MaskOf<R> refused, const bool late, const Missed<R> &miss,
+                               VolumeSearch<M, R> &o) {
     auto spent = o.open && miss.next_T;
     if (FIXED == Fixed::U_V) spent = spent && o.in_T.high < o.in_T.low * (1.0 + 1e-13);
     auto again = o.open && !o.from_nothing && (spent || refused);
     if (late) again = o.open && !o.from_nothing;
     o.open = o.open && (again || !spent);
     o.from_nothing = o.from_nothing || again;
-    open_bracket(again, R(T_LOWEST), R(T_HIGHEST), o.in_T);
+    open_bracket(again, R(T_LOWEST), R(M::T_end), o.in_T);
     return again;
 }
 
@@ -244,13 +245,36 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
 
         const auto jumps = o.in_p.seen_low && o.in_p.seen_high && !(o.in_p.plain_low && o.in_p.plain_high);
         o.ends_in_three = (o.ends_in_three && !miss.next_T) || (miss.shut && !miss.at_V && jumps);
-        const auto again = begin_again<FIXED>(refused, count == FROM_NOTHING, miss, o);
+        const auto again = begin_again<FIXED>(m, refused, count == FROM_NOTHING, miss, o);
         if (everywhere(!o.open)) break;
         move_on<FIXED>(m, given.z, again, heat, miss, count, o);
     }
     status = select(ask && is_lost(status) && o.ends_in_three, R(double(IN_THREE_PHASES)), status);
     s.steps = o.now.steps;
 }
+
+// For bracketed_at_pressure. A large jump is crossed early: from liquid and gas at nearly the same T.
+template <class M, class R> struct SoughtVolume {
+    static constexpr Fixed FIXED = Fixed::p_V;
+    static constexpr double NEARBY = 0.1;
+    static constexpr bool BOILS_AT_START = false;
+    const Given<M, R> &given;
+    R target;
+
+    POINT_FN R value(const M &, const State<M, R> &now, const MaskOf<R>, const Heat<M, R> &) const { return now.V; }
+    POINT_FN MaskOf<R> jumps(const Bracket<R> &in_T) const {
+        const auto is_large = in_T.free_high > 1.5 * in_T.free_low;
+        return in_T.high < in_T.low * select(is_large, R(1.02), R(1.0 + 1e-9));
+    }
+    POINT_FN R slope(const State<M, R> &now, const Heat<M, R> &heat, const R) const {
+        return -(now.p + heat.U_V) / (heat.P_V * (R_UNIVERSAL * now.T));
+    }
+    POINT_FN R next(const R T, const R miss, const R slope) const {
+        const R V = target - miss;
+        return T * exp(within(R(log(target / V) * (V / slope)), 1.0));
+    }
+    POINT_FN void hold(const Bracket<R> &, const R, State<M, R> &from) const { from.V = target; }
+};
 
 // A feed at T and V as one phase `whole`, whatever root of the equation V is, without its further slopes. p: its
 // pressure. Whether it is a state that may be stable.
@@ -390,7 +414,7 @@ POINT_FN void share_by_pressure(const M &m, const R *z, const MaskOf<R> ask, Sta
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] += moved;
 }
 
-// T, p, ln kappa and eta of s from its V and the energy, or the rest from its V and T. warm: the points with a start.
+// T, p, ln kappa and eta of s from its V and the energy, or the rest from its V and T or p. warm: points with a start.
 // single(T, unconverged): T as if the mixture were one phase.
 template <Fixed FIXED, class M, class R, class Single>
 PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> warm, const Single &single,
@@ -448,7 +472,7 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
     s.steps += feed.steps;
     s.V = select(one, V, s.V);
     s.T = select(todo && has_T, T, s.T);
-    s.p = select(one, p, select(todo, feed.p, s.p));
+    if constexpr (FIXED != Fixed::p_V) s.p = select(one, p, select(todo, feed.p, s.p));
     status = select(one, R(double(ONE_PHASE)), status);
     todo = todo && !one;
     if constexpr (IS_QUICK_PASS<M>) {
@@ -467,5 +491,9 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
         s.steps = from.steps;
         todo = todo && !take_two_phases(m, given.z, done, from, s, status);
     }
-    if (any_of(todo)) bracketed_at_volume<FIXED>(m, given, todo, start, s, status);
+    if (!any_of(todo)) return;
+    if constexpr (FIXED == Fixed::p_V) {
+        SoughtVolume<M, R> sought{given, V};
+        bracketed_at_pressure(m, sought, todo, nowhere<R>(), start, s, status);
+    } else bracketed_at_volume<FIXED>(m, given, todo, start, s, status);
 }

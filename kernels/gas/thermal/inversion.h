@@ -3,8 +3,8 @@
 #pragma once
 #include "gas/equations/cubic.h"
 
-// K: the bracket of states of two phases, and a start where none is given. That of one phase ends at M::T_end.
-constexpr double T_LOWEST = 20.0, T_HIGHEST = 6000.0, T_PLAIN = 300.0;
+// K: where searches begin, to end at M::T_end, and a start where none is given
+constexpr double T_LOWEST = 20.0, T_PLAIN = 300.0;
 constexpr int T_STEPS = 60;
 
 // Points of a pack: which of them, and none; x within -most and most; 1 in the points of a mask, else 0.
@@ -31,7 +31,7 @@ template <class R> struct NewtonSteps {
 // two,
 //   T = T1 + g1 m1 + m1^2 (c2 + c3 m0),  m = target - value,  g = dT/dvalue
 template <class R> struct CubicSteps {
-    R T = R(T_HIGHEST);
+    R T = R(0.0);
     R miss = R(0.0);
     R slope_T = R(NOT_A_NUMBER); // of the last evaluation: there is none yet
     R added;
