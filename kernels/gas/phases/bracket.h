@@ -92,9 +92,7 @@ constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase 
 // Whether a candidate for a lower split (lower.h) is below the two phases of the points of `ask`
 template <class M, class R>
 PHASE_PART MaskOf<R> is_above_another(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
-    Feed<M, R> feed;
     TwoPhases<M, R> two;
-    feed_of(m, z, s.T, s.p, feed);
     two.beta = two.rest = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const R kappa = exp(within(s.ln_kappa[k], 300.0));
@@ -111,13 +109,18 @@ PHASE_PART MaskOf<R> is_above_another(const M &m, const R *z, const MaskOf<R> as
         two.ln_K[k] = s.ln_kappa[k] - ratio;
     }
 
+    const auto doubtful = ask && has_two_liquids(m, z, s.T, two);
+    if (!any_of(doubtful)) return doubtful;
+
+    Feed<M, R> feed;
     Phase<M, R> of_x, of_y;
+    feed_of(m, z, s.T, s.p, feed);
     phase_at_pressure(m, feed.at, feed.p, two.x, of_x, two.ln_phi);
     phase_sums<false>(m, feed.at, two.y, of_y);
     phase_root(m, feed.at, feed.p, of_y);
     two.V_x = of_x.V;
     two.V_y = of_y.V;
-    const auto lower = has_lower(m, feed, ask, two);
+    const auto lower = has_lower(m, feed, doubtful, two);
     s.steps += feed.steps;
     return lower;
 }

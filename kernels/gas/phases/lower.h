@@ -58,13 +58,13 @@ template <class M, class R> POINT_FN MaskOf<R> has_two_liquids(const M &m, const
 
 // The same of two phases: near its critical temperature a species needs a partial pressure near its critical pressure
 template <class M, class R>
-POINT_FN MaskOf<R> has_two_liquids(const M &m, const Feed<M, R> &feed, const TwoPhases<M, R> &s) {
+POINT_FN MaskOf<R> has_two_liquids(const M &m, const R *z, const R T, const TwoPhases<M, R> &s) {
     R much[M::NS];
     FOR_SPECIES (k, M::NS) {
-        const auto is_much = feed.at.T < NEAR_CRITICAL * m.phase_Tc[k] || larger(s.x[k], s.y[k]) > MUCH;
-        much[k] = select(is_much, feed.z[k], R(0.0));
+        const auto is_much = T < NEAR_CRITICAL * m.phase_Tc[k] || larger(s.x[k], s.y[k]) > MUCH;
+        much[k] = select(is_much, z[k], R(0.0));
     }
-    return has_two_liquids(m, much, feed.at.T);
+    return has_two_liquids(m, much, T);
 }
 
 // Phases that may lie below the plane of a split. First a vapour beside two liquids, or a liquid beside a gas and a
@@ -150,7 +150,7 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
 
     // The liquid of a species
     const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));
-    const auto two_liquids = has_two_liquids(m, feed, s);
+    const auto two_liquids = has_two_liquids(m, feed.z, feed.at.T, s);
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
         const auto in_x = V_x < LIQUID && s.x[k] > DOMINANT;
@@ -206,7 +206,7 @@ template <class M, class R>
 PHASE_PART MaskOf<R> has_lower(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s) {
     Candidates<M, R> o;
     auto lower = nowhere<R>();
-    auto todo = ask && has_two_liquids(m, feed, s);
+    auto todo = ask && has_two_liquids(m, feed.z, feed.at.T, s);
     if (any_of(todo)) todo = find_candidates(m, feed, todo, s, o);
     if (!any_of(todo)) return lower;
 
