@@ -96,22 +96,23 @@ PHASE_PART MaskOf<R> is_above_another(const M &m, const R *z, const MaskOf<R> as
     two.beta = two.rest = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const R kappa = exp(within(s.ln_kappa[k], 300.0));
-        two.x[k] = z[k] / (1.0 + kappa);
+        two.x[k] = z[k] * inverse(R(1.0 + kappa));
         two.y[k] = two.x[k] * kappa;
         two.rest += two.x[k];
         two.beta += two.y[k];
     }
 
-    const R ratio = log(two.beta / two.rest);
+    const R inv_rest = inverse(two.rest);
+    const R inv_beta = inverse(two.beta);
     FOR_SPECIES (k, M::NS) {
-        two.x[k] = two.x[k] / two.rest;
-        two.y[k] = two.y[k] / two.beta;
-        two.ln_K[k] = s.ln_kappa[k] - ratio;
+        two.x[k] = two.x[k] * inv_rest;
+        two.y[k] = two.y[k] * inv_beta;
     }
-
     const auto doubtful = ask && has_two_liquids(m, z, s.T, two);
     if (!any_of(doubtful)) return doubtful;
 
+    const R ratio = log(two.beta / two.rest);
+    FOR_SPECIES (k, M::NS) two.ln_K[k] = s.ln_kappa[k] - ratio;
     Feed<M, R> feed;
     Phase<M, R> of_x, of_y;
     feed_of(m, z, s.T, s.p, feed);
