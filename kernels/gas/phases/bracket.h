@@ -89,6 +89,43 @@ template <class M, class R> POINT_FN MaskOf<R> has_room(const M &m, const R *z, 
 // ---- what is found
 constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase of two has 0, off by rounding
 
+// Whether a candidate for a lower split (lower.h) is below the two phases of the points of `ask`
+template <class M, class R>
+PHASE_PART MaskOf<R> is_above_another(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
+    TwoPhases<M, R> two;
+    two.beta = two.rest = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R kappa = exp(within(s.ln_kappa[k], 300.0));
+        two.x[k] = z[k] * inverse(R(1.0 + kappa));
+        two.y[k] = two.x[k] * kappa;
+        two.rest += two.x[k];
+        two.beta += two.y[k];
+    }
+
+    const R inv_rest = inverse(two.rest);
+    const R inv_beta = inverse(two.beta);
+    FOR_SPECIES (k, M::NS) {
+        two.x[k] = two.x[k] * inv_rest;
+        two.y[k] = two.y[k] * inv_beta;
+    }
+    const auto doubtful = ask && has_two_liquids(m, z, s.T, two);
+    if (!any_of(doubtful)) return doubtful;
+
+    const R ratio = log(two.beta / two.rest);
+    FOR_SPECIES (k, M::NS) two.ln_K[k] = s.ln_kappa[k] - ratio;
+    Feed<M, R> feed;
+    Phase<M, R> of_x, of_y;
+    feed_of(m, z, s.T, s.p, feed);
+    phase_at_pressure(m, feed.at, feed.p, two.x, of_x, two.ln_phi);
+    phase_sums<false>(m, feed.at, two.y, of_y);
+    phase_root(m, feed.at, feed.p, of_y);
+    two.V_x = of_x.V;
+    two.V_y = of_y.V;
+    const auto lower = has_lower(m, feed, doubtful, two);
+    s.steps += feed.steps;
+    return lower;
+}
+
 // Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
 template <class M, class R>
 PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s, const MaskOf<R> ask) {
@@ -163,6 +200,27 @@ PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> don
     status = select(right, R(double(IN_TWO_PHASES)), status);
     status = select(lowest || first, R(double(NEEDS_A_THIRD)), status);
     return right || lowest;
+}
+
+// Takes the two phases of the points of `done` that began from a start: those that no other is below, and the pair of
+// the lowest Gibbs energy at its T and p. A quick pass leaves such pairs to the search from nothing.
+template <class M, class R>
+POINT_FN MaskOf<R> take_from_start(const M &m, const R *z, const MaskOf<R> done, State<M, R> &from, State<M, R> &s,
+                                   R &status) {
+    auto taken = done;
+    auto third = done && has_two_liquids(m, z, from.T);
+    if (any_of(third)) third = is_above_another(m, z, third, from);
+    if (any_of(third)) {
+        auto lowest = nowhere<R>();
+        if constexpr (!IS_QUICK_PASS<M>) lowest = is_found_again(m, z, third, from);
+        taken = taken && (!third || lowest);
+    }
+
+    take(taken, from, s);
+    s.steps = from.steps;
+    const R kind = select(third, R(double(NEEDS_A_THIRD)), R(double(IN_TWO_PHASES)));
+    status = select(taken, kind, status);
+    return taken;
 }
 
 // Takes the state of the points of `close`, of one phase or, where `two`, of two: those that end a search

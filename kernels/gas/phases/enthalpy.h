@@ -60,10 +60,7 @@ PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given
         State<M, R> from = s;
         set_warm_volume(m, given.z, from);
         const auto done = direct<Fixed::H_p>(m, given, warm && todo, from, true) && has_room(m, given.z, from);
-        take(done, from, s);
-        s.steps = from.steps;
-        status = select(done, R(double(IN_TWO_PHASES)), status);
-        todo = todo && !done;
+        todo = todo && !take_from_start(m, given.z, done, from, s, status);
         todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;

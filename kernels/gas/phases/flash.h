@@ -104,7 +104,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
     FOR_SPECIES (k, NS) two.ln_K[k] = R(0.0);
     auto found = nowhere<R>();
 
-    // Warm: accepted where beta is inside
+    // Warm: accepted where beta is inside, and no other phase is below the plane of both
     const auto started = ask && warm;
     if (any_of(started)) {
         R v = R(0.0), l = R(0.0);
@@ -120,6 +120,8 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         two.rest = select(usable, l, two.rest);
         FOR_SPECIES (k, NS) two.ln_K[k] = select(usable, R(s.ln_kappa[k] - ratio), R(0.0));
         found = split(m, feed, usable, Effort{12, 0, 12}, Absent(), two) && two.beta > 0.0 && two.rest > 0.0;
+        const auto doubtful = found && has_two_liquids(m, z, s.T, two);
+        if (any_of(doubtful)) found = found && !has_lower(m, feed, doubtful, two);
     }
     const auto left = put_off(started && !found, s.T, s);
 

@@ -8,6 +8,9 @@ constexpr double DOMINANT = 0.5; // share of a phase from which on a species is 
 constexpr double LIQUID = 0.6;   // volume of a phase, in critical ones, up to which it may be that species' liquid
 // ln of the activity coefficient of a species from which its liquid may split again, of two species and of more
 constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.4;
+// The same of more where its fugacity is nearly that of its own liquid, and ln of the ratio of both up to which it is
+constexpr double REPELLED_A_LITTLE = 0.15, AS_ITSELF = -0.1;
+constexpr double MUCH = 0.05; // share of a species near its critical temperature below which it is no liquid of its own
 constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two liquids may have a vapour
 // Volume of a gas, in critical ones, up to which a liquid beside it and another may be stable; where its trial begins
 // on the way from the gas to that
@@ -19,6 +22,13 @@ constexpr double LN_TAKEN_UP = -1.9; // ln of the ratio of others to that specie
 constexpr double ALIKE = 0.2;        // sum of the differences of mole fractions below which phases are alike
 constexpr double LOWER = 1e-8; // distance from the common tangent plane, or less Gibbs energy, that counts [RT a mole]
 
+// ln x_k of a split. Of a species that x has next to nothing of it comes from y: K as a number ends at exp(200)
+template <class M, class R> POINT_FN R ln_of_x(const M &, const TwoPhases<M, R> &s, const int k) {
+    const auto is_in_y = s.ln_K[k] > 0.0;
+    const R more = select(is_in_y, s.y[k], s.x[k]);
+    return log(at_least(more, LEAST_AMOUNT)) - select(is_in_y, s.ln_K[k], R(0.0));
+}
+
 // The common tangent plane of two phases, at x as it is now: the last step of a split has moved it
 template <class M, class R>
 PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPhases<M, R> &s) {
@@ -27,9 +37,34 @@ PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPha
     R ln_phi[M::NS];
     FOR_SPECIES (k, M::NS) plane.z[k] = s.x[k];
     phase_at_pressure(m, feed.at, feed.p, plane.z, f, ln_phi);
-    tangent_plane_of(m, f.V, ln_phi, plane);
+    plane.V = f.V;
     plane.steps = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        plane.ln_z[k] = ln_of_x(m, s, k);
+        plane.d[k] = plane.ln_z[k] + ln_phi[k];
+    }
     return plane;
+}
+
+// Whether two species are cold enough to be liquids of their own: only then another phase lies below two
+template <class M, class R> POINT_FN MaskOf<R> has_two_liquids(const M &m, const R *z, const R T) {
+    R liquids = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const auto is_liquid = z[k] > TOO_LITTLE && T < LIQUEFIES * m.phase_Tc[k];
+        liquids += select(is_liquid, R(1.0), R(0.0));
+    }
+    return liquids > 1.5;
+}
+
+// The same of two phases: near its critical temperature a species needs a partial pressure near its critical pressure
+template <class M, class R>
+POINT_FN MaskOf<R> has_two_liquids(const M &m, const R *z, const R T, const TwoPhases<M, R> &s) {
+    R much[M::NS];
+    FOR_SPECIES (k, M::NS) {
+        const auto is_much = T < NEAR_CRITICAL * m.phase_Tc[k] || larger(s.x[k], s.y[k]) > MUCH;
+        much[k] = select(is_much, z[k], R(0.0));
+    }
+    return has_two_liquids(m, much, T);
 }
 
 // Phases that may lie below the plane of a split. First a vapour beside two liquids, or a liquid beside a gas and a
@@ -47,21 +82,26 @@ template <class M, class R>
 POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const TwoPhases<M, R> &s, const R V_x,
                          const R V_y, Candidates<M, R> &o) {
     const auto x_is_gas = V_x > V_y;
-    R of_vapour = R(0.0), Tc_gas = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        of_vapour += exp(within(o.d[k], 300.0));
-        Tc_gas += select(x_is_gas, s.x[k], s.y[k]) * m.phase_Tc[k];
+    const R of_gas = larger(V_x, V_y);
+    const R of_liquid = smaller(V_x, V_y);
+    R Tc_gas = R(0.0);
+    FOR_SPECIES (k, M::NS) Tc_gas += select(x_is_gas, s.x[k], s.y[k]) * m.phase_Tc[k];
+
+    // A vapour beside two liquids
+    o.is_vapour = some && of_gas < 1.0;
+    if (any_of(o.is_vapour)) {
+        R of_vapour = R(0.0);
+        FOR_SPECIES (k, M::NS) of_vapour += exp(within(o.d[k], 300.0));
+        o.is_vapour = o.is_vapour && of_vapour > NEARLY_VAPOUR;
     }
 
     // A gas that is cold and dense enough for a liquid of nearly its composition: that is a part of the way to the
     // liquid
-    const R of_gas = larger(V_x, V_y);
-    const R of_liquid = smaller(V_x, V_y);
     const auto is_cold = T < LIQUEFIES * Tc_gas;
     const auto condenses = some && is_cold && of_gas > 1.0 && of_gas < CONDENSES && of_liquid < 1.0;
-
-    o.is_vapour = some && of_gas < 1.0 && of_vapour > NEARLY_VAPOUR;
     o.is_first = o.is_vapour || condenses;
+    if (!any_of(o.is_first)) return;
+
     FOR_SPECIES (k, M::NS) {
         const R ln_x = log(at_least(s.x[k], LEAST_AMOUNT));
         const R ln_y = log(at_least(s.y[k], LEAST_AMOUNT));
@@ -99,24 +139,29 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     }
     some = some && ask;
     o.is_first = o.is_vapour = nowhere<R>();
+    FOR_SPECIES (k, M::NS) o.start[k] = R(0.0);
     if (!any_of(some)) return some;
 
     R ln_K[M::NS];
     const R V_x = s.V_x / critical_x;
     const R V_y = s.V_y / critical_y;
-    FOR_SPECIES (k, M::NS) o.d[k] = log(at_least(s.x[k], LEAST_AMOUNT)) + s.ln_phi[k];
+    FOR_SPECIES (k, M::NS) o.d[k] = ln_of_x(m, s, k) + s.ln_phi[k];
     find_first(m, feed.at.T, some, s, V_x, V_y, o);
 
     // The liquid of a species
     const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));
+    const auto two_liquids = has_two_liquids(m, feed.z, feed.at.T, s);
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
         const auto in_x = V_x < LIQUID && s.x[k] > DOMINANT;
         const auto in_y = V_y < LIQUID && s.y[k] > DOMINANT;
-        const R ln_share = log(at_least(select(in_x, s.x[k], s.y[k]), LEAST_AMOUNT));
+        const R share = select(in_x, s.x[k], s.y[k]);
+        const R ln_share = 2.0 * (share - 1.0) / (share + 1.0); // within 0.03 from DOMINANT on
         const R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
         const auto is_critical = feed.at.T > NEAR_CRITICAL * m.phase_Tc[k] && by_itself > NEARLY_OWN;
-        const auto is_other = !(in_x || in_y) || by_itself - ln_share > repelled || is_critical;
+        const R repels = by_itself - ln_share;
+        const auto is_itself = two_liquids && present > 2.5 && repels > REPELLED_A_LITTLE && by_itself > AS_ITSELF;
+        const auto is_other = !(in_x || in_y) || repels > repelled || is_critical || is_itself;
         o.own[k] =
             select(is_other && feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
@@ -124,19 +169,55 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     return o.is_first || find_next(m, some && !o.is_first, o);
 }
 
-// Whether a trial falls below the plane; it goes on to its stationary point then. Its evaluations are those of the
-// feed.
+// Whether the candidate whose turn it is falls below the plane of a split. Its evaluations are those of the feed.
 template <class M, class R>
-PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, const R lean, Feed<M, R> &feed,
-                              Trial<M, R> &trial) {
-    minimise_later(m, plane, ask, Aim::DECIDE, trial, lean, select(lean > 0.0, R(HOPE), R(0.0)));
-    auto below = ask && trial.tm < -UNSTABLE && !trial.undecided;
-    if (any_of(below)) {
-        minimise_later(m, plane, below, Aim::STATIONARY, trial);
-        below = below && trial.tm < -LOWER && !trial.undecided;
+PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask, const TwoPhases<M, R> &s,
+                              const Candidates<M, R> &o, Feed<M, R> &feed, Trial<M, R> &trial) {
+    R x_main = R(0.0), Tc_main = R(1.0);
+    FOR_SPECIES (k, M::NS) {
+        const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
+        x_main = select(is_main, s.x[k], x_main);
+        Tc_main = select(is_main, R(m.phase_Tc[k]), Tc_main);
     }
+    const auto others = others_of_trial(m, feed.at.T, x_main, Tc_main, LN_TAKEN_UP);
+    FOR_SPECIES (k, M::NS) {
+        const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
+        const R rest = others.amount(log(at_least(s.x[k], LEAST_AMOUNT)));
+        trial.ln_W[k] = select(o.is_first, o.start[k], select(is_main, R(0.0), rest));
+    }
+
+    const R lean = select(o.is_vapour, R(0.0), R(LEAN));
+    minimise_later(m, plane, ask, Aim::DECIDE, trial, lean, select(o.is_vapour, R(0.0), R(HOPE)));
     feed.steps += plane.steps;
-    return below;
+    return ask && trial.tm < -UNSTABLE && !trial.undecided;
+}
+
+// The same at the stationary point behind
+template <class M, class R>
+POINT_FN MaskOf<R> is_lower_at_end(const M &m, Feed<M, R> plane, const MaskOf<R> below, Feed<M, R> &feed,
+                                   Trial<M, R> &trial) {
+    minimise_later(m, plane, below, Aim::STATIONARY, trial);
+    feed.steps += plane.steps;
+    return below && trial.tm < -LOWER && !trial.undecided;
+}
+
+// Whether a candidate is below the plane of a split of the points of `ask`
+template <class M, class R>
+PHASE_PART MaskOf<R> has_lower(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s) {
+    Candidates<M, R> o;
+    auto lower = nowhere<R>();
+    auto todo = ask && has_two_liquids(m, feed.z, feed.at.T, s);
+    if (any_of(todo)) todo = find_candidates(m, feed, todo, s, o);
+    if (!any_of(todo)) return lower;
+
+    const Feed<M, R> plane = common_plane(m, feed, s);
+    UNROLL_BY(1)
+    for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
+        Trial<M, R> trial;
+        lower = lower || is_below(m, plane, todo, s, o, feed, trial);
+        todo = find_next(m, todo, o) && !lower;
+    }
+    return lower;
 }
 
 // The parts of a split that another one takes the place of
@@ -243,20 +324,8 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
     UNROLL_BY(1)
     for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
         Trial<M, R> trial;
-        R x_main = R(0.0), Tc_main = R(1.0);
-        FOR_SPECIES (k, M::NS) {
-            const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
-            x_main = select(is_main, s.x[k], x_main);
-            Tc_main = select(is_main, R(m.phase_Tc[k]), Tc_main);
-        }
-        const auto others = others_of_trial(m, feed.at.T, x_main, Tc_main, LN_TAKEN_UP);
-        FOR_SPECIES (k, M::NS) {
-            const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
-            const R rest = others.amount(log(at_least(s.x[k], LEAST_AMOUNT)));
-            trial.ln_W[k] = select(o.is_first, o.start[k], select(is_main, R(0.0), rest));
-        }
-        const R lean = select(o.is_vapour, R(0.0), R(LEAN));
-        const auto below = is_below(m, plane, todo, lean, feed, trial);
+        auto below = is_below(m, plane, todo, s, o, feed, trial);
+        if (any_of(below)) below = is_lower_at_end(m, plane, below, feed, trial);
         if (any_of(below)) {
             Third<M, R> third;
             third.is_vapour = o.is_vapour;

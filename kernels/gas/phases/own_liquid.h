@@ -96,10 +96,11 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
     }
     find_next(m, feed, is_dense, feed.p > HOT_BELOW, R(1e300), another);
 
-    // After the first only those that may be a liquid
+    // After the first only those that may be a liquid: at high pressure also a little above the critical temperature
+    const R coldest = select(feed.p > HOT_BELOW, R(1.0 / LIQUEFIES), R(1.0)) * feed.at.T;
     FOR_SPECIES (k, M::NS) {
         const auto is_first = another.own[k] >= another.most;
-        const auto is_cold = feed.at.T < m.phase_Tc[k];
+        const auto is_cold = coldest < m.phase_Tc[k];
         another.own[k] = select(is_first || is_cold, another.own[k], R(BARRED));
     }
 }

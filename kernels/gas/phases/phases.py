@@ -75,7 +75,8 @@ quantity(
     "phases_status",
     "1",
     "0: one phase, 1: two, 2: not found, results are NaN, 3: two where a third would lower the Gibbs energy "
-    "(phases_check; always but from T and p, or a start), 4: energy and density of three phases, results are NaN",
+    "(phases_check; always but from T and p; from a start where it is seen), 4: energy and density of three phases, "
+    "results are NaN",
     reports=(
         Report(2, "no state of one or two phases was found: results are NaN"),
         Report(3, "a third phase would lower the Gibbs energy: results are those of the two", fails=False),

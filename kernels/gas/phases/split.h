@@ -20,7 +20,7 @@ template <class R> POINT_FN MaskOf<R> is_last_step(const R step, const R before,
 // y_i = K_i x_i: mole fractions; beta: share of the phase y, rest = 1 - beta with its own digits
 template <class M, class R> struct TwoPhases {
     R beta, rest, ln_K[M::NS], x[M::NS], y[M::NS];
-    R ln_phi[M::NS], V_x, V_y; // of x, and volumes, at the last step of an unstable feed
+    R ln_phi[M::NS], V_x, V_y; // of x, and volumes, at the last step
 };
 
 // Solves sum z_i (K_i - 1)/(1 + beta (K_i - 1)) = 0 for the smaller of the two phases, K -> 1/K if this is the liquid,
@@ -260,7 +260,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         const auto settled = newton && (size < NEAR || is_last_step(most, step_before, R(PRECISE)));
         const auto last = open && !moved && !leans && (size < FLAT || settled);
         size_before = size;
-        if (is_unstable && any_of(last)) {
+        if (any_of(last)) {
             s.V_x = select(last, l.V, s.V_x);
             s.V_y = select(last, v.V, s.V_y);
             FOR_SPECIES (k, NS) s.ln_phi[k] = select(last, of_l[k], s.ln_phi[k]);

@@ -174,7 +174,8 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     if (aim != Aim::STATIONARY) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
     const auto above = flat && tm > (aim == Aim::STATIONARY ? 1e300 : 1e-5);
     const auto below = tm < -UNSTABLE && differs;
-    const auto stationary = top < 1e-9 || above;
+    // Of many moles the mole fractions' residuals count: those of the amounts are rounding errors of that size
+    const auto stationary = top < 1e-9 || top * top * inv_sum < 1e-18 || above;
     // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils
     const auto is_root = fabs(f.V - feed.V) < SAME_ROOT * feed.V;
     const auto nears_feed =

@@ -428,10 +428,7 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
         State<M, R> from = s;
         share_by_pressure(m, given.z, warm && todo, from);
         const auto done = direct<FIXED>(m, given, warm && todo, from, true) && from.p > 0.0;
-        take(done, from, s);
-        s.steps = from.steps;
-        status = select(done, R(double(IN_TWO_PHASES)), status);
-        todo = todo && !done;
+        todo = todo && !take_from_start(m, given.z, done, from, s, status);
         todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;
