@@ -73,7 +73,7 @@ def checked(plan: Contraction, arrays, n: int) -> dict:
         if name in e.outputs and name != other and shared(spans[name], spans[other], plan.dtype.itemsize):
             raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
 
-    values["past"] = int(_bypass(plan, values, n))
+    values["past"] = int(bypass(plan, values, n))
     return values
 
 
@@ -90,7 +90,7 @@ def unchecked(plan: Contraction, arrays, known, n: int) -> dict:
         values[f"ld_{a.name}"] = math.prod(array.shape[a.place :]) if a.place is not None else 0
         values[f"at_{a.name}"] = plan.backend.address(array) if array.size else 0
 
-    values["past"] = int(_bypass(plan, values, n))
+    values["past"] = int(bypass(plan, values, n))
     return values
 
 
@@ -156,7 +156,7 @@ def _check_argument(e: Expression, a: Array, array, n: int) -> None:
 # ---- outputs past the caches ----------------------------------------------------------------------------------------
 
 
-def _bypass(plan: Contraction, values, n: int) -> bool:
+def bypass(plan: Contraction, values, n: int) -> bool:
     """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
     p, size = plan.program, plan.dtype.itemsize
     outputs = [p.arrays[name] for name in p.expression.outputs]

@@ -9,7 +9,7 @@ from tensor_cases import XEON
 
 from frame.tools.bench import tccg
 from kernels import ComplexContraction, Contraction, contract, get_backend
-from kernels.contractions import asked, host_rates, repeats, small_products, string_call, table
+from kernels.contractions import asked, host_rates, operands, repeats, small_products, string_call, table
 from kernels.contractions.fold import Move
 from kernels.contractions.organisations import core_products, library_costs
 from kernels.engine.errors import ArgumentError
@@ -273,8 +273,8 @@ def test_outputs_bypass_a_large_cache(extent, passes, large_cache):
     plan = Contraction("o[e i k] = a[e i] b[e k]", dict(i=extent, k=extent), backend="cpu", how="rows", entries=count)
     assert library_costs.passes("packs", plan.program, plan.program.arrays["o"]) == passes
     values = dict(at_o=0, step_o=extent**2, ld_o=1)
-    assert plan._past(values, count) == passes
-    assert not plan._past(values, 16 // extent + 1)  # the caches hold a few entries
+    assert operands.bypass(plan, values, count) == passes
+    assert not operands.bypass(plan, values, 16 // extent + 1)  # the caches hold a few entries
 
 
 def test_entries_in_a_large_cache_are_asked_for_ahead(large_cache):
