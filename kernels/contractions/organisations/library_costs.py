@@ -394,7 +394,7 @@ def _beside(p: Program, r: Reference) -> float:
 
 
 def passes(style: str, p: Program, a) -> bool:
-    """Whether an output of the usual batch bypasses a core's caches, see Contraction._past."""
+    """Whether an output of the usual batch bypasses a core's caches, see operands.bypass."""
     size, n = np.dtype(p.dtype).itemsize, usual_batch(p)
     if style != "packs" or a.place != 0 or a.after * size % LINE:
         return False

@@ -10,6 +10,7 @@ constexpr double LIQUID = 0.6;   // volume of a phase, in critical ones, up to w
 constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.4;
 // The same of more where its fugacity is nearly that of its own liquid, and ln of the ratio of both up to which it is
 constexpr double REPELLED_A_LITTLE = 0.15, AS_ITSELF = -0.1;
+constexpr double ALSO_LIQUID = 2.0; // times the volume of the denser phase up to which the other one is a liquid, too
 constexpr double MUCH = 0.05; // share of a species near its critical temperature below which it is no liquid of its own
 constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two liquids may have a vapour
 // Volume of a gas, in critical ones, up to which a liquid beside it and another may be stable; where its trial begins
@@ -123,8 +124,20 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
     return where && most > MAIN_OF_LIQUID;
 }
 
-// The candidates of the points of `ask`, and the points that have any. Of liquids only those whose species is the main
-// one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two
+// Leaves out liquids of species that the liquids of a split hold as an ideal one does
+template <class M, class R> POINT_FN void leave_ideal_out(const M &, const TwoPhases<M, R> &s, Candidates<M, R> &o) {
+    const R dense = smaller(s.V_x, s.V_y);
+    const auto x_is_liquid = s.V_x < ALSO_LIQUID * dense;
+    const auto y_is_liquid = s.V_y < ALSO_LIQUID * dense;
+    FOR_SPECIES (k, M::NS) {
+        const R share = larger(select(x_is_liquid, s.x[k], R(0.0)), select(y_is_liquid, s.y[k], R(0.0)));
+        const auto is_ideal = o.own[k] < AS_ITSELF && o.own[k] - log(at_least(share, LEAST_AMOUNT)) < REPELLED;
+        o.own[k] = select(is_ideal, R(BARRED), o.own[k]);
+    }
+}
+
+// The candidates of the points of `ask`, and the points that may have any. Of liquids only those whose species is the
+// main one of no liquid, or the main one in a liquid that repels it, or that is next to its critical temperature: two
 // liquids are mainly methane there.
 template <class M, class R>
 POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
@@ -165,6 +178,11 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         o.own[k] =
             select(is_other && feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
     }
+    return some;
+}
+
+// The first candidate of the points of `some`: those that have one
+template <class M, class R> POINT_FN MaskOf<R> begin_with_first(const M &m, const MaskOf<R> some, Candidates<M, R> &o) {
     o.most = R(-BARRED);
     return o.is_first || find_next(m, some && !o.is_first, o);
 }
@@ -208,6 +226,10 @@ PHASE_PART MaskOf<R> has_lower(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     auto lower = nowhere<R>();
     auto todo = ask && has_two_liquids(m, feed.z, feed.at.T, s);
     if (any_of(todo)) todo = find_candidates(m, feed, todo, s, o);
+    if (any_of(todo)) {
+        leave_ideal_out(m, s, o);
+        todo = begin_with_first(m, todo, o);
+    }
     if (!any_of(todo)) return lower;
 
     const Feed<M, R> plane = common_plane(m, feed, s);
@@ -318,6 +340,7 @@ template <class M, class R>
 PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     Candidates<M, R> o;
     auto todo = find_candidates(m, feed, ask, s, o);
+    if (any_of(todo)) todo = begin_with_first(m, todo, o);
     if (!any_of(todo)) return;
 
     Feed<M, R> plane = common_plane(m, feed, s);
