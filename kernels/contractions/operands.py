@@ -1,6 +1,6 @@
 """The arrays of a contraction's launch: where they lie, and what is wrong with them, told by array and index.
 
-Everything is looked at before anything is written.
+Everything is looked at before anything is written. plan: a Contraction.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..engine.errors import ArgumentError
 from ..engine.values import is_number, typed_number
@@ -17,16 +17,13 @@ from .expression import Expression, Reference
 from .organisations import library_costs
 from .plan import Array
 
-if TYPE_CHECKING:
-    from .contraction import Contraction
-
 CACHE_LINE = 64  # bytes
 
 
 # ---- arrays of a plan -----------------------------------------------------------------------------------------------
 
 
-def operands_of(plan: Contraction, arrays: Mapping[str, Any]) -> dict:
+def operands_of(plan, arrays: Mapping[str, Any]) -> dict:
     """All arrays by name, where the backend works. Raises ArgumentError."""
     found = {name: _operand(plan, name, arrays[name]) for name in plan.expression.require(arrays)}
     for name, array in found.items():
@@ -36,7 +33,7 @@ def operands_of(plan: Contraction, arrays: Mapping[str, Any]) -> dict:
     return found
 
 
-def _operand(plan: Contraction, name: str, given):
+def _operand(plan, name: str, given):
     """The array that is bound for what came. A number becomes an array of its own, which run() keeps: NumPy's scalars
     tell the address of a copy that is freed at once."""
     if is_number(given):
@@ -52,7 +49,7 @@ def _operand(plan: Contraction, name: str, given):
     return array
 
 
-def checked(plan: Contraction, arrays, n: int) -> dict:
+def checked(plan, arrays, n: int) -> dict:
     """Numbers of a launch for n entries: of each array the address, the step between entries and that between parts a
     batch apart; whether outputs bypass the caches. Raises ArgumentError."""
     e = plan.expression
@@ -77,7 +74,7 @@ def checked(plan: Contraction, arrays, n: int) -> dict:
     return values
 
 
-def unchecked(plan: Contraction, arrays, known, n: int) -> dict:
+def unchecked(plan, arrays, known, n: int) -> dict:
     """The same numbers of arrays that a plan around this one has checked or made. known: values of some of them, as
     `checked` finds them; the others are contiguous."""
     values: dict[str, int] = {}
@@ -94,7 +91,7 @@ def unchecked(plan: Contraction, arrays, known, n: int) -> dict:
     return values
 
 
-def place_of(plan: Contraction, name: str, array, n: int) -> tuple[int, int]:
+def place_of(plan, name: str, array, n: int) -> tuple[int, int]:
     """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
     a, shape = plan.program.arrays[name], tuple(array.shape)
     _check_shape(plan, a, array, n)
@@ -118,7 +115,7 @@ def place_of(plan: Contraction, name: str, array, n: int) -> tuple[int, int]:
     return step, rows
 
 
-def _check_shape(plan: Contraction, a: Array, array, n: int) -> None:
+def _check_shape(plan, a: Array, array, n: int) -> None:
     """Raises ArgumentError for a wrong type, number of dimensions or extent."""
     shape = tuple(array.shape)
     if array.dtype != plan.dtype:
@@ -156,7 +153,7 @@ def _check_argument(e: Expression, a: Array, array, n: int) -> None:
 # ---- outputs past the caches ----------------------------------------------------------------------------------------
 
 
-def bypass(plan: Contraction, values, n: int) -> bool:
+def bypass(plan, values, n: int) -> bool:
     """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
     p, size = plan.program, plan.dtype.itemsize
     outputs = [p.arrays[name] for name in p.expression.outputs]
@@ -168,7 +165,7 @@ def bypass(plan: Contraction, values, n: int) -> bool:
     return all(_begins_on_lines(plan, a, values, CACHE_LINE // size) for a in outputs)
 
 
-def _begins_on_lines(plan: Contraction, a: Array, values, numbers: int) -> bool:
+def _begins_on_lines(plan, a: Array, values, numbers: int) -> bool:
     """Whether the entries of an output begin on cache lines of so many numbers, and old values are not read."""
     if a.name in plan.expression.updated or values[f"at_{a.name}"] % CACHE_LINE:
         return False
