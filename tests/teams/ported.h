@@ -117,7 +117,7 @@ template <class V> POINT_FN auto sum_of(const V &v) {
     for (long k = 0; k < v.extent(0); ++k) sum += v(k);
     return sum;
 }
-template <class M> POINT_FN void columns_of_parts(const M &m, long j) {
+template <class M> POINT_FN void columns_of_complex_parts(const M &m, long j) {
     const auto inner = subview(m.u, part(1, m.I - 1), ALL, 1);
     m.sum(j) = sum_of(subview(inner, ALL, j)) + sum_of(subview(subview(inner, part(1, 3), ALL), ALL, j));
 }

@@ -209,7 +209,7 @@ BEGINS = ported(
 INTO_CELLS = ported("into_cells", Range("n"), "x(n) next(cells):whole particle(n):whole", "next particle")
 SINGLES = ported("single_sums", Range("n"), "x(n)", results="sum most:maxloc")
 DOUBLES = ported("double_sums", Range("n"), "x(n):real32", body="single_sums", results="sum most:maxloc")
-PARTS_OF_PARTS = ported("columns_of_parts", Range("J"), "u(I,J,2):left sum(J)", "sum")
+PARTS_OF_PARTS = ported("columns_of_complex_parts", Range("J"), "u(I,J,2):left sum(J)", "sum")
 CONDITIONS = ported("conditions", Range("n"), "x(n) k(n):int32", results="all:all any:any least:min bits:bitand")
 
 

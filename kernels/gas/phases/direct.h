@@ -11,7 +11,8 @@
 constexpr double GONE = 1e-13; // a share of moles below which a phase has gone
 constexpr int DIRECT_STEPS = 25;
 // The next step that is not taken, in ln kappa, eta and ln T, where one phase is SOFT: -V dp/dV of its room over p. An
-// error of the volume of two liquids is a large one of their pressure: PRECISE
+// error of the volume of two liquids is a large one of their pressure, and one of a volume that is held a large one of
+// T: PRECISE
 constexpr double PRECISE_BESIDE_GAS = 1e-10, SOFT = 10.0;
 constexpr double SCARCE = 1e-3; // a share of moles below which a phase is given up that wanes:
 constexpr int WANING = 3;       // in so many steps one after another all its amounts fall, in ln by WANES
@@ -341,7 +342,8 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         const R stiff_v = fabs(o.of_v.P_V) * o.of_v.room;
         const R stiff_l = fabs(o.of_l.P_V) * o.of_l.room;
         const auto soft = smaller(stiff_v, stiff_l) < SOFT * fabs(pi_v);
-        const R precise = select(soft, R(PRECISE_BESIDE_GAS), R(PRECISE));
+        constexpr double BESIDE_GAS = FIXED == Fixed::p_V ? PRECISE : PRECISE_BESIDE_GAS;
+        const R precise = select(soft, R(BESIDE_GAS), R(PRECISE));
         const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before, precise);
         const auto last = open && (size < FLAT || (system.definite && near));
         step_before = select(system.definite, most, R(0.0));
