@@ -88,6 +88,7 @@ FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 OPERATION = {64: 1.0, 32: 1.4, 16: 1.4}
 OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
 LARGE_OVERLAP = 0.5  # the same from a large, slow last cache, whose lines come late although they are asked for
+SENT = 0.25  # of the second cache: an entry of an output in scratch, which leaves it at once
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together: read, written or copied
 # The same if the copy that measured the pace ran in the last cache. Its output was read before it was written, which
 # the pace does not count
@@ -161,7 +162,6 @@ def _share(held: float, cache: int) -> float:
 
 
 STREAMED = 4 << 20  # bytes of an output that may bypass a core's caches
-SENT = 0.25  # of the second cache: an entry of an output in scratch, which leaves it at once
 KEPT = 0.5  # of the last cache: arrays that are smaller together stay there, the output too
 SINGLE = 0.9  # of the time of double precision, on a device: as many operations of the other organisations in single
 REUSE = 16  # uses of a number by an entry
