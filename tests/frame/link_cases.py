@@ -51,7 +51,7 @@ def frame(request, programs, monkeypatch, registry):
         monkeypatch.setattr("frame.impl.block_calls.COPIED_FROM", 0)
 
     monkeypatch.setattr("kernels.marshal.COPIED_FROM", 256)  # bytes: of a piece
-    monkeypatch.setattr(made, "_choose_backend", lambda device: backend)
+    monkeypatch.setattr(made, "_choose_backend", lambda *_: backend)
     made.initialize(-1, 128, NS, 1, 0)
     made.register_kernel(str(SOURCES / "copies.py"))
 

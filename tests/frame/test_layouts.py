@@ -218,7 +218,7 @@ def test_species_apart_in_place(box, fringe, threads, precision, monkeypatch, re
     """Arrays at uneven distances in memory are worked on where they lie, whole and as slabs: the bits of 4-D arrays,
     and no other number is written."""
     frame, rng = Frame(), np.random.default_rng(12)
-    monkeypatch.setattr(frame, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    monkeypatch.setattr(frame, "_choose_backend", lambda *_: kernels.get_backend("cpu", threads=threads))
     frame.set_option("precision", precision)
     frame.initialize(-1, 128, FEW, 1, 0)
     frame.register_kernel(str(SOURCES / "copies.py"))
@@ -278,7 +278,7 @@ def test_arrays_of_different_extents_in_place(box, threads, monkeypatch):
     """A box of arrays with fringes of their own is worked on where it lies: the bits of calls through the views, and no
     other number is written."""
     frame, rng = Frame(), np.random.default_rng(5)
-    monkeypatch.setattr(frame, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    monkeypatch.setattr(frame, "_choose_backend", lambda *_: kernels.get_backend("cpu", threads=threads))
     frame.initialize(-1, 64, NS, 1, 0)
     frame.set_option("equation", "pr")
     frame.load_mixture(str(ROOT / "examples/mixtures/ch4_o2.yaml"), "")
@@ -341,7 +341,7 @@ def test_numbers_beside_arrays_in_place(box, fringes, kind, monkeypatch):
     """p and Y as numbers, in kinds of their own: the arrays are worked on where they lie, whole, or in boxes with a
     fringe of their own each. The bits are those of arrays in place of the numbers, and new values count at once."""
     frame, rng = Frame(), np.random.default_rng(8)
-    monkeypatch.setattr(frame, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=2))
+    monkeypatch.setattr(frame, "_choose_backend", lambda *_: kernels.get_backend("cpu", threads=2))
     frame.initialize(-1, 64, NS, 1, 0)
     frame.set_option("equation", "pr")
     frame.load_mixture(str(ROOT / "examples/mixtures/ch4_o2.yaml"), "")

@@ -27,7 +27,7 @@ def frame(programs, monkeypatch):
     monkeypatch.setattr(placement, "POINTS", 300)
     device = cuda.CudaBackend(0)
     made = frames.Frame()
-    monkeypatch.setattr(made, "_choose_backend", lambda device_id: device)
+    monkeypatch.setattr(made, "_choose_backend", lambda *_: device)
     made._config = Config({"FRAME_PLACEMENT": "measured", "FRAME_BACKEND": "auto"})
 
     yield made

@@ -20,7 +20,7 @@ def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
     """Boxes and contiguous arrays are worked on where they lie, also by threads: values, and the bytes that stay. Other
     types and sections go through the views."""
     made, rng = Frame(), np.random.default_rng(14)
-    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    monkeypatch.setattr(made, "_choose_backend", lambda *_: kernels.get_backend("cpu", threads=threads))
     made.initialize(-1, 128, NS, 1, 0)
 
     (tmp_path / "slab.h").write_text(
@@ -73,7 +73,7 @@ def test_what_iterates_goes_chunk_by_chunk(more, fringe, in_place, monkeypatch, 
     """Contiguous arrays: in place, unless the kernel iterates over states. Threads then share each chunk. Slabs of two
     points in x are worked on in place, whatever the kernel does."""
     made = Frame()
-    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=1))
+    monkeypatch.setattr(made, "_choose_backend", lambda *_: kernels.get_backend("cpu", threads=1))
     made.initialize(-1, 128, NS, 1, 0)
     (tmp_path / "twice.h").write_text(
         "template <class M, class R> POINT_FN void twice_p(const M &, const R T, R &p) { p = 2.0 * T; }\n"
@@ -106,7 +106,7 @@ def test_what_is_read_and_written_in_place_has_the_same_bits(threads, precision,
     lines of a plane that are left over; contiguous arrays, of whole blocks of points and a rest; longer lines, which
     packs divide or not, and which are longer than a block."""
     made, rng = Frame(), np.random.default_rng(15)
-    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    monkeypatch.setattr(made, "_choose_backend", lambda *_: kernels.get_backend("cpu", threads=threads))
     made.set_option("precision", precision)
     made.initialize(-1, 128, NS, 1, 0)
     made.register_kernel(str(OWN_KERNEL))

@@ -379,11 +379,14 @@ def _without_mask(of: str, given, X):
 
 
 def _ends_of_dew_line(mixture, X) -> tuple[float, float]:
-    """The lowest and the highest T of the dew points of one composition (ns,). Raises ArgumentError where there are
-    none."""
+    """The lowest and the highest T of the dew points of one composition (ns,), and of its bubble points where it has
+    some there. Raises ArgumentError where there are none."""
 
     def has_dew(T):
         return np.isfinite(dew_p(mixture, T, X))
+
+    def has_bubble(T):
+        return np.isfinite(bubble_p(mixture, T, X))
 
     Tc = mixture.species.Tc[X > 0]
     T = np.linspace(max(0.45 * Tc.min(), COLDEST), 1.1 * Tc.max(), ENVELOPE_SCAN)
@@ -394,9 +397,10 @@ def _ends_of_dew_line(mixture, X) -> tuple[float, float]:
     first, last = seen[0], seen[-1]
     inside = T[[first, last]]
     outside = T[[max(first - 1, 0), min(last + 1, T.size - 1)]]
+    has_no_upper = ~has_bubble(inside)  # a gas that hardly dissolves
     for _ in range(ENVELOPE_BISECTIONS):
         middle = (inside + outside) / 2
-        here = has_dew(middle)
+        here = has_dew(middle) & (has_bubble(middle) | has_no_upper)
         inside, outside = np.where(here, middle, inside), np.where(here, outside, middle)
     return float(inside[0]), float(inside[1])
 
