@@ -309,13 +309,12 @@ class Contraction:
 
     @property
     def bytes(self) -> int:
-        """Bytes of an entry that have to move: inputs once, outputs once, outputs that are added to twice. Of a
-        diagonal the lines of its numbers move."""
+        """Bytes of an entry that have to move: inputs once, outputs once, outputs that are added to twice. A
+        diagonal moves the cache lines that hold its numbers."""
         e, p = self.expression, self.program
         batched = [a for a in p.arguments if a.place is not None or not e.batch]
-        return (
-            sum(library_costs.moving(p, a) * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
-        )
+        numbers = sum(library_costs.moving(p, a) * (2 if a.name in e.updated else 1) for a in batched)
+        return numbers * self.dtype.itemsize
 
     def explain(self, arrays=None, n: int | None = None) -> str:
         """Lines on the choice: orders, products computed once, flops and bytes, the bound, the estimated

@@ -107,8 +107,8 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
 
 
 def _read_in_its_place(mixture, name: str, arrays, read) -> list[list[str]]:
-    """What may follow from an input that is not read: each input that is read, and those that one kernel makes of it,
-    as u, v and w of momenta."""
+    """Groups of inputs that an input without a reader may determine: each input that is read, and the inputs that one
+    kernel computes from it, such as u, v and w from momenta."""
     given = [other for other in arrays if other in read]
     groups = [[other] for other in given]
     for kernel in serving(mixture.options):

@@ -125,7 +125,7 @@ def test_three_phases_are_told():
 
 
 def test_nothing_of_one_phase_is_handed_out():
-    """What kernels for two phases do not make is refused by name, and kernels that serve both say so."""
+    """Quantities of one phase alone are refused by name; kernels for one phase and for two say so."""
     mix = mixture(SPRAY)
     for name in ("D_mole", "D_mass", "Le", "a_mix", "omega", "inv_D", "cubic_L"):
         with pytest.raises(ArgumentError, match="not there for phases = 'equilibrium'|cannot be computed"):

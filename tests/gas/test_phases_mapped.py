@@ -193,8 +193,8 @@ def test_energies_beside_a_negative_heat_capacity(given):
 
 
 def test_two_temperatures_of_one_density():
-    """Cold methanol and water at 4 bar: two phases are densest at 186 K. One T of the same p and density is found, or
-    that of the start: rho there to 1e-9."""
+    """Cold methanol and water at 4 bar: two phases are densest at 186 K, so two T have the same p and density. The
+    search finds either of them, from a start the nearer one; rho there to 1e-9."""
     mix = Mixture.from_names("CH3OH H2O", phases="equilibrium", equation="mapped")
     at = dict(T=np.array([137.67288, 250.0]), p=4.2e5, X=[0.4711, 0.5289])
     q = mix.properties("T p rho Y phases_status ln_kappa eta", **at)
