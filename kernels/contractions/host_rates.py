@@ -1,10 +1,14 @@
-"""What a core does in a second, for the prices of organisations on a CPU: measured once on a machine, then read.
+"""What a core does in a second, for the prices of organisations on a CPU: measured on a machine, then read.
 
 The first product of two tensors that is planned for a type of numbers measures: copies, products of NumPy's library
 and products by `direct`, in turns; the least time of each counts. That takes 0.3 to 0.6 s of the processor, and the
 time to compile `direct` of that type if the kernel cache has it not. The rates are an entry of the kernel cache,
-rates-TYPE-KEY.json, whose key names processor, compiler, NumPy, its library and its threads. So all ranks and later
-runs read the same, and choose the same. Who removes the entry has it measured anew.
+rates-TYPE-KEY.json, whose key names processor, compiler, NumPy, its library and its threads. So all ranks read the
+same, and choose the same.
+
+Others may have used the core during all of a measurement. So later runs measure again, each time after a longer while
+(AGAIN), and the least times of all measurements count. Then the entry stays as it is. Who removes it has all measured
+anew.
 
 FRAME_RATES=usual takes the rates of a usual core with vectors as wide as the target's instead. So do machines where
 nothing can be compiled or written.
@@ -16,9 +20,10 @@ import functools
 import json
 import math
 import os
+import pathlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +33,8 @@ from ..engine.errors import ArgumentError, BackendError, CompileError
 from . import permute
 from .fold import Move
 
-GENERATION = "7"  # of the measurement
+GENERATION = "8"  # of the measurement
+AGAIN = (60.0, 600.0, 3600.0, 86400.0)  # seconds after the first, the second, ... measurement until the next one
 CHOICES = ("measured", "usual")  # values of FRAME_RATES
 STEADY, TURNS = 5, 60  # turns of measuring: see `_least_times`
 NOISE = 0.02  # of a time
@@ -106,17 +112,36 @@ def usual(dtype: str) -> HostRates:
 
 
 def _kept(dtype: str) -> HostRates:
-    """The rates in the kernel cache, measured if it has none; the usual ones where that is impossible."""
+    """The rates in the kernel cache, measured if it has none, or if they are due again; the usual ones where that is
+    impossible."""
 
     def make(path):
-        told = {"machine": get_backend("cpu", threads=1).product, "dtype": dtype, **measured(dtype)._asdict()}
+        before = _told(path.with_name(f"{name(dtype)}.json"))
+        rates, seconds = measured(dtype, before.get("seconds", {}))
+        told = {"machine": get_backend("cpu", threads=1).product, "dtype": dtype, **rates._asdict()}
+        told |= {"seconds": seconds, "measurements": before.get("measurements", 0) + 1, "measured": time.time()}
         path.write_text(json.dumps(told, indent=1) + "\n")
 
     try:
-        found = json.loads(cache.entry(name(dtype), ".json", make).read_text())
+        found = json.loads(cache.renewed(name(dtype), ".json", make, _is_due).read_text())
     except (BackendError, CompileError, OSError):
         return usual(dtype)
     return HostRates(*(found[field] for field in HostRates._fields))
+
+
+def _told(path: pathlib.Path) -> dict:
+    """What an entry of the kernel cache has; {}: there is none that can be read."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def _is_due(path: pathlib.Path) -> bool:
+    """Whether rates are measured again: few measurements are in them, and the last one is long ago."""
+    told = _told(path)
+    count = told.get("measurements", 0)
+    return 0 < count <= len(AGAIN) and abs(time.time() - told["measured"]) > AGAIN[count - 1]
 
 
 def name(dtype: str) -> str:
@@ -146,10 +171,15 @@ class Trial(NamedTuple):
     numbers: float = 0.0  # of both factors, or that lie apart
 
 
-def measured(dtype: str) -> HostRates:
-    """The rates as they are now: each trial has one kind of work more than those before it."""
+def measured(dtype: str, before: Mapping[str, float]) -> tuple[HostRates, dict[str, float]]:
+    """(rates, least seconds of each trial). before: least seconds of earlier measurements."""
     copy, trials = _copy(), {"turned": _turned(dtype), **_of_library(dtype), **_of_direct(dtype)}
-    times = _least_times(copy, trials)
+    times = {key: min(took, before.get(key, math.inf)) for key, took in _least_times(copy, trials).items()}
+    return _rates(dtype, copy, trials, times), times
+
+
+def _rates(dtype: str, copy: Trial, trials: dict[str, Trial], times: Mapping[str, float]) -> HostRates:
+    """The rates by times of trials, each of which has one kind of work more than those before it."""
     turned, large, long, panels, gather, scatter = trials.values()
 
     # The library: memory comes beside the rest.

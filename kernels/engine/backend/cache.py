@@ -362,8 +362,8 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
     return path
 
 
-def _make_alone(path: pathlib.Path, check: pathlib.Path, make) -> None:
-    """Writes the entry and its checksum while no other process does."""
+def _make_alone(path: pathlib.Path, check: pathlib.Path, make, is_due=None) -> None:
+    """Writes the entry and its checksum while no other process does. is_due: see `renewed`."""
     where, name, suffix = path.parent, check.stem, path.suffix
     lock = check.with_suffix(".lock")
 
@@ -374,7 +374,7 @@ def _make_alone(path: pathlib.Path, check: pathlib.Path, make) -> None:
 
     with _locked(lock) as held:
         # Another process may have compiled it during the wait.
-        if _sound(path, check):
+        if _sound(path, check) and not (is_due and is_due(path)):
             return
 
         # Files left by a process of this node that was killed.
@@ -429,6 +429,15 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
             f"cannot write the kernel cache entry {default / (name + suffix)} ({error}); set FRAME_CACHE to a writable "
             "folder."
         ) from error
+
+
+def renewed(name: str, suffix: str, make, is_due) -> pathlib.Path:
+    """As `entry`. An entry for which is_due(path) is true is made anew; the old one serves where that is impossible."""
+    path = entry(name, suffix, make)
+    if is_due(path):
+        with contextlib.suppress(BackendError, CompileError, OSError):
+            _make_alone(path, path.with_suffix(".sha256"), make, is_due)
+    return path
 
 
 def report(path: pathlib.Path) -> str:
