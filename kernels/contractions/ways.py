@@ -25,6 +25,7 @@ LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.75  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
 FROM_LARGE = 3.0  # times a copy takes as long from a large, slow last cache
+LANES_FROM_LARGE = 2.5  # the same of loads of entries side by side: each of them is a cache line of its own
 HINDER = {"BATCH": 3.0, "ALONG": 2.5, "FOLDED": 2.5}  # exponents of the norm of multiply-adds and loads, by mode
 IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
 NEAR = 32 << 10  # bytes of the first cache
@@ -277,7 +278,10 @@ class _Tiles(NamedTuple):
             numbers *= loop.extent if loop.step[f] else 1
         steps = [loop.step[f] for loop in q.sums if loop.step[f]]
         pieces = self.level.mode == "ALONG" and steps and min(steps) > piece
-        times = farther(numbers * LINE // self.width)
+        held = numbers * LINE // self.width
+        times = farther(held)
+        if self.level.mode == "BATCH" and held > cpu.second_cache() and host_rates.has_large_cache():
+            times *= LANES_FROM_LARGE
         return times * (IN_PIECES if pieces and times > 1 else 1)
 
 

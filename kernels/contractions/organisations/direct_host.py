@@ -59,6 +59,7 @@ WAITED = 0.35  # of the time of memory of so few, beside their multiply-adds
 FEWER_PACKS = 1.25  # times the pace of a panel with all its packs
 PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
 WHOLE_PANEL_BEGIN = 4.5e-8  # the same of cores that work on 64 bytes at once, as measured
+NEAR_PANEL_BEGIN = 1.5e-8  # the same where the first cache holds the rows
 IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -234,14 +235,19 @@ class HostDirect(OnHost):
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
         memory = (read + written) / library_costs.pace("packs", dtype, held)
-        begin = WHOLE_PANEL_BEGIN if cpu.has_whole_vectors(cpu.target()) else PANEL_BEGIN[vector]
-        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * begin
+        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * self._panel_begin(t, size)
 
         busy = flops / rates.panels
         few = max(m, n) <= FEW_LINES
         together = busy + WAITED * memory if few else max(busy, memory)
         together += self._columns_again(t, dtype)
         return CALL + together + begins + apart
+
+    def _panel_begin(self, t: Tables, size: int) -> float:
+        """Seconds of a panel beside its multiply-adds."""
+        if not cpu.has_whole_vectors(cpu.target()):
+            return PANEL_BEGIN[cpu.vector_bytes(cpu.target())]
+        return NEAR_PANEL_BEGIN if self._near(t, size) else WHOLE_PANEL_BEGIN
 
     def _columns_again(self, t: Tables, dtype: str) -> float:
         """Seconds for columns that each panel of rows reads anew, where a last cache is large and slow."""
@@ -260,6 +266,11 @@ class HostDirect(OnHost):
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
         lanes = PACK // size
         return t.columns.size <= FEW_COLUMNS and t.rows.together(0) >= 1 - 1 / lanes
+
+    def _near(self, t: Tables, size: int) -> int:
+        """Rows of a block that the first cache holds, see `rows_of_first_cache`; 0: it does not, or rows lie."""
+        depth = min(t.terms.size, self.depth)
+        return 0 if self._lie(t, size) else rows_of_first_cache(t.rows.group, depth * size)
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
         """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
@@ -344,7 +355,7 @@ class HostDirect(OnHost):
         room = self.rows * self.depth // depth // PANEL * PANEL
         rows = block_rows(t.rows.group, min(most, room), self.rows)
         at_once = rows_at_once(t.rows.second, min(rows, self.rows))
-        near = 0 if lie else rows_of_first_cache(t.rows.group, depth * size)
+        near = self._near(t, size)
         if near:
             rows = min(near, rows)
             at_once = min(rows, self.rows)

@@ -30,6 +30,7 @@ PIECES_APART = 512  # bytes: of such lines
 FROM_LARGE = 1.6  # see `_waits_for_cache`; eight products of 1600 x 1600 x 1600 took 1.4 to 2.4 times as long
 FROM_SECOND = 1.6e-11  # seconds of a byte of scratch that is written to the second cache and read from there
 SPILLED = 3  # times that scratch beyond the second cache moves: written, which reads it before, and read
+SPILLED_FAR = 6  # the same beside a large, slow last cache
 ALONE = 3.0  # of a number that is copied alone, where cores do whole vectors at once: they wait for it longer
 TURNED = 1.7  # vector operations of a pack on its way in or out, for each time that its lanes double
 
@@ -210,7 +211,8 @@ def _spilled(p: Program, width: int) -> float:
     scratch = width * size * sum(a.size for a in p.arguments if a.place is not None)
     if scratch <= library_costs.CACHE:
         return max(scratch - ways_of.NEAR, 0) * FROM_SECOND
-    return SPILLED * scratch / library_costs.pace("packs", p.dtype, scratch)
+    times = SPILLED_FAR if host_rates.has_large_cache() else SPILLED
+    return times * scratch / library_costs.pace("packs", p.dtype, scratch)
 
 
 def _piece_lines(p: Program, a: Array) -> float:
