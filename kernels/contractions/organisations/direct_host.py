@@ -60,6 +60,9 @@ FEWER_PACKS = 1.25  # times the pace of a panel with all its packs
 PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
 WHOLE_PANEL_BEGIN = 4.5e-8  # the same of cores that work on 64 bytes at once, as measured
 NEAR_PANEL_BEGIN = 1.5e-8  # the same where the first cache holds the rows
+# Seconds that these cores take besides: of columns that few rows meet as they lie, of a term of them if terms lie apart,
+# of a panel of rows that is not whole, of a piece of less than PIECE bytes that it stores
+COLUMNS_BEGIN, TERM_APART, BROKEN_PANEL, SHORT_PIECE = 3e-8, 1.5e-9, 4e-8, 1.2e-9
 IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -217,7 +220,7 @@ class HostDirect(OnHost):
 
         deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
         gathered = 0.0 if self._lie(t, size) else chunks * m * k * _apart(t.rows.together(0))
-        if m > _met():
+        if m > _met() or not evenly(t.columns.first):
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * t.rows.alone(1, LEAST_PIECE // size)
         if t.rows.in_bands(PIECE // size):
@@ -235,19 +238,28 @@ class HostDirect(OnHost):
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
         memory = (read + written) / library_costs.pace("packs", dtype, held)
-        begins = t.turns * -(-m // (PACKS * lanes)) * -(-n // columns) * deep * self._panel_begin(t, size)
+        begins = t.turns * deep * self._begins(t, size, PACKS * lanes, -(-n // columns))
 
         busy = flops / rates.panels
-        few = max(m, n) <= FEW_LINES
+        few = (m if cpu.has_whole_vectors(cpu.target()) else max(m, n)) <= FEW_LINES
         together = busy + WAITED * memory if few else max(busy, memory)
         together += self._columns_again(t, dtype)
         return CALL + together + begins + apart
 
-    def _panel_begin(self, t: Tables, size: int) -> float:
-        """Seconds of a panel beside its multiply-adds."""
+    def _begins(self, t: Tables, size: int, panel: int, column_panels: int) -> float:
+        """Seconds of all panels beside their multiply-adds, for a part of the terms. panel: rows of a panel."""
+        m, row_panels = t.rows.size, -(-t.rows.size // panel)
         if not cpu.has_whole_vectors(cpu.target()):
-            return PANEL_BEGIN[cpu.vector_bytes(cpu.target())]
-        return NEAR_PANEL_BEGIN if self._near(t, size) else WHOLE_PANEL_BEGIN
+            return row_panels * column_panels * PANEL_BEGIN[cpu.vector_bytes(cpu.target())]
+
+        found = row_panels * column_panels * (NEAR_PANEL_BEGIN if self._near(t, size) else WHOLE_PANEL_BEGIN)
+        if m <= _met():
+            terms = min(t.terms.size, self.depth)
+            found += column_panels * (COLUMNS_BEGIN + terms * t.columns.together(0) * TERM_APART)
+        if m % panel:
+            short = m * t.columns.size * t.rows.alone(1, PIECE // size) * size / LEAST_PIECE
+            found += column_panels * BROKEN_PANEL + short * SHORT_PIECE
+        return found
 
     def _columns_again(self, t: Tables, dtype: str) -> float:
         """Seconds for columns that each panel of rows reads anew, where a last cache is large and slow."""
@@ -255,11 +267,12 @@ class HostDirect(OnHost):
         chunk = min(t.columns.size * min(t.terms.size, self.depth) * size, CHUNK)
         if not host_rates.has_large_cache() or chunk <= SECOND_CACHE * cpu.second_cache():
             return 0.0
-        if rows_at_once(t.rows.second, self.rows) > PANEL:
+        near = self._near(t, size)
+        if not near and rows_at_once(t.rows.second, self.rows) > PANEL:
             return 0.0
 
-        panels = -(-t.rows.size // PANEL)
-        read = t.turns * panels * t.columns.size * t.terms.size * size
+        passes = -(-t.rows.size // near) - 1 if near else -(-t.rows.size // PANEL)
+        read = t.turns * passes * t.columns.size * t.terms.size * size
         return read / library_costs.pace("packs", dtype, math.inf)
 
     def _lie(self, t: Tables, size: int) -> bool:
