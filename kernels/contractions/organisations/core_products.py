@@ -35,6 +35,7 @@ SHORT_SUM, TERM, TERM_OF_COMPLEX = 4.5e-9, 2e-10, 9e-10  # seconds of a sum by N
 WHOLE_SHORT = 1.6  # times as long, on a Xeon of the fourth generation
 NUMBER = 2e-11  # seconds of a byte of a product without a sum
 NUMBER_APART = 1.5e-9  # the same where neighbours lie apart, and of a product of vectors that lie so
+COMPLEX_APART = 4.5e-9  # of a complex number of a product of vectors that lie so: 4.9 ns on a Xeon
 RUN = 1e-8  # seconds of a run of such a product
 
 
@@ -89,7 +90,8 @@ def seconds(dtype: str, way: fold.Way, memory: Memory) -> float:
     if products.are_short_sums(dtype, way):
         return together(m * n * count * _short_sum(dtype, k), memory.seconds, memory.overlap)
     if m == n == 1 and any(step > 1 for step in way.k.step):
-        return count * (CALL_OF_VECTORS + k * NUMBER_APART) + memory.seconds
+        each = COMPLEX_APART if np.dtype(dtype).kind == "c" else NUMBER_APART
+        return count * (CALL_OF_VECTORS + k * each) + memory.seconds
     if min(m, n) == 1:
         return together(count * _with_a_vector(dtype, way), memory.seconds, memory.overlap)
 

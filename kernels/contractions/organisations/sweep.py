@@ -14,6 +14,7 @@ from ...engine.backend import cpu
 from ...engine.backend.base import Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
+from .. import host_rates
 from ..expression import Reference
 from ..plan import Loop, Program, Unable, merged, only_term, steps_between, turns
 from . import library_costs
@@ -335,8 +336,24 @@ def _seconds_of_memory(s: Sweep, stated: Sum, dtype: str) -> float:
     held, past = _held(s, size), _past(s, stated, size)
 
     moved = held - written if past else held + written
+    moved += _read_again(s, size)
     memory = moved / library_costs.pace("packs", dtype, held)
     return memory + (written / library_costs.rates("packs", dtype).memory if past else 0.0)
+
+
+def _read_again(s: Sweep, size: int) -> float:
+    """Bytes that come from a large, slow last cache once more: a run of all arrays is larger than the second cache,
+    which has lost a factor, or the output, when the next run wants it."""
+    lie = [k for k in range(1 + len(s.factors)) if s.loops[-1].step[k]]
+    run = size * turns((s.loops[-1], *s.pair))
+    if not host_rates.has_large_cache() or len(lie) * run <= cpu.second_cache():
+        return 0.0
+
+    found = 0.0
+    for k in lie:
+        own = math.prod(loop.extent for loop in s.loops[:-1] if loop.step[k])
+        found += run * (2 * max(s.runs / _together(s, size) - own, 0) if k == OUT else s.runs - own)
+    return found
 
 
 def _seconds_of_runs(s: Sweep, size: int) -> float:
