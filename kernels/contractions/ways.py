@@ -23,6 +23,7 @@ LINE = 64  # bytes of a cache line, and of a pack, for the model
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.75  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
+BROKEN_COPYING = 2.0  # of a number where squares of packs do not divide the extents: cores that work on 64 bytes at once
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
 FROM_LARGE = 3.0  # times a copy takes as long from a large, slow last cache
 LANES_FROM_LARGE = 2.5  # the same of loads of entries side by side: each of them is a cache line of its own
@@ -372,9 +373,16 @@ def statement_price(p: Program, s: Statement, way: str, width: int, entries: int
         price += STORED
     for c in copies:
         copied = changed.arrays[c.out.name].size
-        took = COPY + COPYING * copied * _copies_farther(2 * copied * LINE // width)
+        took = COPY + _copying(c, p.sizes, width) * copied * _copies_farther(2 * copied * LINE // width)
         price += took / (entries if changed.once(c) else 1)
     return price
+
+
+def _copying(c: Statement, sizes, width: int) -> float:
+    """Vector operations of a number of a copy, which exchanges the last index of its factor with that of the lanes."""
+    (f,) = c.terms[0].factors
+    broken = any(sizes[i] % width for i in (f.indices[-1], c.out.indices[-1]))
+    return BROKEN_COPYING if broken and cpu.has_whole_vectors(cpu.target()) else COPYING
 
 
 def _copies_farther(held: int) -> float:
