@@ -39,6 +39,7 @@ ENDS = ("_re", "_im")  # of the names of parts
 RANKS = 2  # of the factor that lies as it is, that are looked at
 LINE = 64  # bytes
 PART = 1.5e-6  # seconds of a copy of a part, beside its numbers
+APART = 1.15  # times the seconds of parts: complex numbers as they lie come first where both take about as long
 READ_AND_WRITTEN = 1.5  # times the bytes: of a line that is written the old numbers are read
 
 
@@ -111,7 +112,7 @@ class ComplexContraction:
         lying = self._lying(sizes, choice)
         if refused and not self.served and not lying:
             raise refused
-        if self.served and (how is not None or self.served.seconds < self.seconds):
+        if self.served and (how is not None or self.served.seconds < APART * self.seconds):
             self.products = self.served
         if lying and not (self.products and how is not None):
             is_asked_for = how is not None and not lying.matrices
