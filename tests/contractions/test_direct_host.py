@@ -346,6 +346,37 @@ def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
     assert blocks(100, 1 << 20).rows_in_place and not blocks(1000, 1 << 20).rows_in_place
 
 
+@pytest.mark.parametrize("terms, rows", [(24, 96), (40, 48), (60, 384), (192, 384)])
+@pytest.mark.parametrize("whole", [True, False])
+def test_rows_of_a_short_sum_stay_in_the_first_cache(terms, rows, whole, monkeypatch):
+    """Of cores that work on 64 bytes at once. They meet all columns there, also if the output is written in short
+    runs. A longer sum has rows in the second cache, as other cores have."""
+    monkeypatch.setattr(direct_host.cpu, "has_whole_vectors", lambda target: whole)
+    monkeypatch.setattr(direct_host.cpu, "second_cache", lambda: 2 << 20)
+    apart = np.arange(4800, dtype=np.int64) * 7
+    runs = np.concatenate([np.arange(24) + 1000 * k for k in range(200)])
+    lines = Lines(apart, runs, 8), Lines(apart, apart), Lines(*[np.arange(terms, dtype=np.int64)] * 2)
+
+    found = HostDirect()._blocks(Tables(*lines, ()), 1, 8)
+    assert found[:2] == ((rows, rows) if whole and rows < 384 else (384, 48))
+
+
+@pytest.mark.parametrize(
+    "rows, block, together, items, found",
+    [
+        (600, 384, 1, 2, (336, 336)),  # blocks of 384 would leave 216 for the other thread
+        (5000, 384, 8, 8, (336, 672)),
+        (1000, 96, 24, 8, (96, 192)),
+        (20, 384, 1, 2, (48, 48)),
+        (4800, 384, 96, 2, (384, 2688)),
+        (4800, 48, 96, 2, (48, 2400)),  # a block has no room for what comes together
+    ],
+)
+def test_threads_get_items_of_about_the_same_size(rows, block, together, items, found):
+    """Whole blocks, which are whole panels."""
+    assert direct_host.of_threads(rows, block, together, items) == found
+
+
 # ---- tables
 
 

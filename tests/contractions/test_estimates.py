@@ -245,6 +245,9 @@ FROM_LARGE_CACHE = [
     ("o[q r] = a[p q r s] d[p s]", dict(p=26, r=26, s=26), 26, "sweep"),  # 230 us; rows 570
     ("o[n] = a[n i j] b[n i j]", dict(i=3, j=3), 20000, "lanes"),  # 121 us; rows 188
     ("C[c b a] = A[c e d a] B[d b e]", dict(a=48, b=40, d=40, e=48), 40, "direct"),  # 7.8 ms; rows 9.8
+    ("o[b] = a[i b] c[i j b] d[j b]", dict(i=3, j=3), 200000, "lanes"),  # 1.1 ms; sweep 2.5, whose runs are read again
+    ("o[e d i] = a[e q d] b[q i]", dict(d=3, q=27, i=20), 2000, "rows"),  # 129 us; direct 356
+    ("o[p r] = a[p q r s] d[q s]", dict(q=31, r=31, s=31), 31, "sweep"),  # 450 us; rows 860: broken squares
 ]
 
 

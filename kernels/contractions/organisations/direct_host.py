@@ -60,8 +60,8 @@ FEWER_PACKS = 1.25  # times the pace of a panel with all its packs
 PANEL_BEGIN = {64: 2.5e-8, 32: 4e-8, 16: 4e-8}  # seconds of a panel beside its multiply-adds, by the vectors' bytes
 WHOLE_PANEL_BEGIN = 4.5e-8  # the same of cores that work on 64 bytes at once, as measured
 NEAR_PANEL_BEGIN = 1.5e-8  # the same where the first cache holds the rows
-# Seconds that these cores take besides: of columns that few rows meet as they lie, of a term of them if terms lie apart,
-# of a panel of rows that is not whole, of a piece of less than PIECE bytes that it stores
+# Seconds that these cores take besides: of columns that few rows meet as they lie; of a term of them if terms lie
+# apart; of a panel of rows that is not whole; of a piece of less than PIECE bytes that it stores
 COLUMNS_BEGIN, TERM_APART, BROKEN_PANEL, SHORT_PIECE = 3e-8, 1.5e-9, 4e-8, 1.2e-9
 IN_BANDS = 0.3  # times a number that is stored alone: squares of them are transposed in registers
 SMALL_PRODUCT = 20000  # multiply-adds
@@ -109,7 +109,7 @@ def block_rows(group: int, most: int, usual: int) -> int:
 
 
 def rows_of_first_cache(group: int, size: int) -> int:
-    """Rows of a block of a short sum: so few that the first cache holds them; 0: no panel, or no group, has room there.
+    """Rows of a block of a short sum, whole panels and groups, that the first cache holds; 0: it has no room for any.
 
     Measured on a core that works on 64 bytes at once, whose sums of 24 to 48 terms take 1.05 to 1.25 times as long with
     rows in the second cache: 16 bytes of a clock come from there, and the output's lines wait for the same buffers.
@@ -117,10 +117,25 @@ def rows_of_first_cache(group: int, size: int) -> int:
 
     group: rows that come together. size: bytes of a packed row.
     """
-    most = FIRST_CACHE // size // PANEL * PANEL
-    if not cpu.has_whole_vectors(cpu.target()) or not 0 < group <= most:
+    if not cpu.has_whole_vectors(cpu.target()):
         return 0
-    return block_rows(group, most, most)
+    together = math.lcm(group, PANEL)
+    return FIRST_CACHE // size // together * together
+
+
+def of_threads(rows: int, block: int, together: int, items: int) -> tuple[int, int]:
+    """(rows of a block, rows of an item), so that so many items are of about the same size.
+
+    rows: of a turn. block: rows of a block, at most, which no item is smaller than by much. together: rows that come
+    together.
+    """
+    step = math.lcm(together, PANEL)
+    if step > block:
+        step = PANEL
+    item = _whole(-(-rows // items), step)
+    blocks = -(-item // block)
+    block = min(_whole(-(-item // blocks), step), block)
+    return block, block * blocks
 
 
 def pieces(t: Tables, size: int) -> int:
@@ -373,11 +388,13 @@ class HostDirect(OnHost):
             rows = min(near, rows)
             at_once = min(rows, self.rows)
 
-        # Rows of an item: all, or so few that all threads have work.
-        item = t.rows.size
+        # Rows of an item: all, or so few that all threads have work, the same for each if there is one turn.
+        item = _whole(t.rows.size, rows)
         if threads > 1 and t.turns < ITEMS * threads:
-            item = -(-t.rows.size * t.turns // (ITEMS * threads))
-        item = min(_whole(item, rows), _whole(t.rows.size, rows))
+            items = min(-(-ITEMS * threads // t.turns), -(-t.rows.size // rows))
+            items = _whole(items, threads) if t.turns == 1 else items
+            rows, item = of_threads(t.rows.size, rows, t.rows.group, items)
+            at_once = min(at_once, rows)
 
         item_rows = min(item, t.rows.size)
         if item_rows <= at_once:
