@@ -23,9 +23,7 @@ LINE = 64  # bytes of a cache line, and of a pack, for the model
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.75  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
-BROKEN_COPYING = (
-    2.0  # of a number where squares of packs do not divide the extents: cores that work on 64 bytes at once
-)
+BROKEN_COPYING = 2.0  # the same where squares of packs do not divide the extents, on cores that do whole vectors
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
 FROM_LARGE = 3.0  # times a copy takes as long from a large, slow last cache
 LANES_FROM_LARGE = 2.5  # the same of loads of entries side by side: each of them is a cache line of its own
@@ -282,7 +280,7 @@ class _Tiles(NamedTuple):
         steps = [loop.step[f] for loop in q.sums if loop.step[f]]
         pieces = self.level.mode == "ALONG" and steps and min(steps) > piece
         held = numbers * LINE // self.width
-        times = farther(held)
+        times: float = farther(held)
         if self.level.mode == "BATCH" and held > cpu.second_cache() and host_rates.has_large_cache():
             times *= LANES_FROM_LARGE
         return times * (IN_PIECES if pieces and times > 1 else 1)

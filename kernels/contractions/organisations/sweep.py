@@ -335,7 +335,7 @@ def _seconds_of_memory(s: Sweep, stated: Sum, dtype: str) -> float:
     written = size * math.prod(loop.extent for loop in s.every if loop.step[OUT])
     held, past = _held(s, size), _past(s, stated, size)
 
-    moved = held - written if past else held + written
+    moved: float = held - written if past else held + written
     moved += _read_again(s, size)
     memory = moved / library_costs.pace("packs", dtype, held)
     return memory + (written / library_costs.rates("packs", dtype).memory if past else 0.0)
@@ -352,7 +352,10 @@ def _read_again(s: Sweep, size: int) -> float:
     found = 0.0
     for k in lie:
         own = math.prod(loop.extent for loop in s.loops[:-1] if loop.step[k])
-        found += run * (2 * max(s.runs / _together(s, size) - own, 0) if k == OUT else s.runs - own)
+        again: float = s.runs - own
+        if k == OUT:
+            again = 2 * max(s.runs / _together(s, size) - own, 0)
+        found += run * again
     return found
 
 
