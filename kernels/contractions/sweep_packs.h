@@ -14,6 +14,7 @@
 #include "contractions/packs.h"
 
 typedef Pack<W> V;
+typedef whole Bits __attribute__((vector_size(sizeof(V)))); // of the lanes of a pack
 enum Kind { STAYS, LIES };
 constexpr int OUT = FACTORS; // the output's place among the arrays
 constexpr int LINE = 64 / sizeof(scalar);
@@ -101,6 +102,11 @@ POINT_FN void add_product(V &sum, const V x, const scalar y) {
 template <int ALONG, int P, bool APART> struct Summed {
     const Arguments &a;
     const long run = a.extent[a.loops - 1] * P;
+    Bits late = {}; // lanes of a run's last pack that no pack before has
+
+    POINT_FN explicit Summed(const Arguments &a) : a(a) {
+        for (int i = 0; i < W; ++i) late[i] = i < W - run % W ? 0 : -1;
+    }
 
     // The products from number j of a run on: a pack, or fewer numbers
     POINT_FN V pack(const Place &at, const long j) const {
@@ -115,8 +121,9 @@ template <int ALONG, int P, bool APART> struct Summed {
         for (int f = 1; f < ALONG; ++f) product *= *Lie<P, APART>(a, f).at(at.x[f], j);
         return product;
     }
-    // Partial sums of a run: of pairs, those of first and second numbers in turns. Fewer than W numbers are added one
-    // by one: a masked load of them takes Zen 4 half as long as a run of 100
+    // Partial sums of a run: of pairs, those of first and second numbers in turns. What is left over is added by a pack
+    // with numbers before it, whose lanes get zeros; numbers of a run shorter than W, or that lie apart, one by one. A
+    // masked load of them takes Zen 4 half as long as a run of 100
     POINT_FN V of_run(const Place &at) const {
         V sum[UNITS] = {};
         long j = 0;
@@ -125,6 +132,10 @@ template <int ALONG, int P, bool APART> struct Summed {
             for (int u = 0; u < UNITS; ++u) sum[u] += pack(at, j + u * W);
         }
         for (; j + W <= run; j += W) sum[0] += pack(at, j);
+        if (!APART && j && j < run) {
+            sum[1] += (V)((Bits)pack(at, run - W) & late);
+            j = run;
+        }
         scalar rest[UNITS] = {};
         for (; j < run; ++j) rest[j % UNITS] += number(at, j);
         if constexpr (P == 1) sum[1][0] += (rest[0] + rest[1]) + (rest[2] + rest[3]);

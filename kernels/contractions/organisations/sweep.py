@@ -35,7 +35,7 @@ ADDED, BEGUN = 8e-9, 1e-9  # of runs that are added to the output together, or w
 AGAIN = 2e-11  # of a byte of the output that is read and written once more, while no memory is waited for
 HELD, LEFT = 1e-9, 1.4e-8  # of a run whose sums stay in registers, and of these sums when they are written
 MOST_HELD = 8  # vectors of such a run
-SUMMED, REST, FOLDED = 2e-9, 8e-10, 1.2e-8  # of a run that is a sum, its numbers beyond vectors, 8 vectors of such sums
+SUMMED, REST, FOLDED = 2e-9, 8e-10, 1.2e-8  # of a run that is a sum, what is left over of it, 8 vectors of such sums
 NUMBER = 1e-9  # seconds of a number of a run whose factors lie apart
 
 
@@ -370,7 +370,8 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
         return times * ADDED + s.runs * BEGUN + max(times - own, 0) * run * AGAIN * library_costs.cached(_held(s, size))
 
     lanes = cpu.vector_bytes(cpu.target()) // size
-    rest = turns((s.loops[-1], *s.pair)) % lanes
+    run = turns((s.loops[-1], *s.pair))
+    rest = run % lanes if s.apart or run < lanes else min(run % lanes, 1)  # a pack has what is left over
     folded = s.runs / row * -(-row // lanes) * FOLDED * lanes / 8
     return s.runs * (SUMMED + rest * REST) + folded
 
