@@ -16,8 +16,6 @@ nothing can be compiled or written.
 
 from __future__ import annotations
 
-import concurrent.futures
-import contextlib
 import functools
 import json
 import math
@@ -30,8 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.backend import array_calls, cache, cpu, get_backend
-from ..engine.errors import ArgumentError, BackendError, CompileError, FrameError
+from ..engine.backend import cache, cpu, get_backend
+from ..engine.errors import ArgumentError, BackendError, CompileError
 from . import permute
 from .fold import Move
 
@@ -175,25 +173,9 @@ class Trial(NamedTuple):
 
 def measured(dtype: str, before: Mapping[str, float]) -> tuple[HostRates, dict[str, float]]:
     """(rates, least seconds of each trial). before: least seconds of earlier measurements."""
-    _compile_ahead(dtype)
     copy, trials = _copy(), {"turned": _turned(dtype), **_of_library(dtype), **_of_direct(dtype)}
     times = {key: min(took, before.get(key, math.inf)) for key, took in _least_times(copy, trials).items()}
     return _rates(dtype, copy, trials, times), times
-
-
-def _compile_ahead(dtype: str) -> None:
-    """What trials compile, and what the first call compiles after them, at the same time: a compiler works for a second
-    or two on `direct`. Failures come again where the kernels are asked for."""
-    backend, (planner,) = get_backend("cpu", threads=1), _planners
-    text, sizes, _ = DIRECT["panels"]
-    sources = [planner(text, sizes, dtype).source, *permute.sources("packs", dtype)[:1], array_calls.SOURCE]
-
-    def compiled(source) -> None:
-        with contextlib.suppress(FrameError):
-            backend.compile(source)
-
-    with concurrent.futures.ThreadPoolExecutor(len(sources)) as pool:
-        list(pool.map(compiled, sources))
 
 
 def _rates(dtype: str, copy: Trial, trials: dict[str, Trial], times: Mapping[str, float]) -> HostRates:

@@ -318,3 +318,11 @@ def test_gaps_make_short_runs():
     assert more(np.ones((4000, 3))) == 0
     assert more(np.ones((4000, 4))[:, :3]) > 4000 * 5e-9
     assert 0 <= more(np.ones((4000, 6))[:, ::2]) < 12000 * 1e-9  # numbers at equal steps are one run
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_is_left_over_of_a_run_counts_once(dtype):
+    """A pack with numbers before it has zeros for those, also for numbers that are not finite."""
+    a = np.ones((9, 37), dtype)
+    a[3, 30], a[5, 33], a[7, 36] = np.inf, np.nan, -np.inf
+    np.testing.assert_array_equal(contract("ij->i", a, how="sweep"), a.sum(axis=1))
