@@ -82,11 +82,11 @@ class BlockCalls:
         of a start, an unknown name, an output that cannot be computed or that shares memory with another field
         (overlap.py); StateError for a missing input.
         """
+        check_launchable(kernels.registry.name_of(request.name))
         self._check_request(request)
         self._refuse_surplus(request)
         self._refuse_part_of_a_start(request)
         if not request.points:  # a rank without points of this block still takes part
-            check_launchable(kernels.registry.name_of(request.name))
             return None
 
         return Bound(self._state.shared, self._state.marshal.reach, functools.partial(self._bind, request))
@@ -120,9 +120,8 @@ class BlockCalls:
 
     def _refuse_surplus(self, request: Request) -> None:
         """Raises ArgumentError for an input of which the collection or kernel knows nothing: it would not count."""
-        name = kernels.registry.name_of(request.name)
-        check_launchable(name)
-        reads, made = known_inputs(name), {output for output, _ in request.outputs}
+        reads = known_inputs(kernels.registry.name_of(request.name))
+        made = {output for output, _ in request.outputs}
 
         for each, _ in request.inputs:
             view = self._state.views[each]

@@ -177,6 +177,8 @@ def test_block_call_names_what_cannot_be_made():
         asked(host, "molar_mass", {"Y": Y}, rho=out)
     with pytest.raises(ArgumentError, match="without outputs"):
         asked(host, "thermal", {"T": T, "p": p, "Y": Y})
+    with pytest.raises(ArgumentError, match="unknown kernel or collection 'thermall'"):  # that comes first
+        asked(host, "thermall", {"T": T, "p": p, "Y": Y})
 
     with pytest.raises(ArgumentError, match="'thermal' does not read 'h': the array would not.* It reads T, p, Y,"):
         asked(host, "thermal", {"T": T, "p": p, "Y": Y, "h": out.copy()}, rho=out)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import functools
+import unicodedata
 
 from ...engine.errors import closest
 from .units import short
+
+HYPHENS = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-")  # hyphens, the short dash, the minus sign
+
+
+def as_typed(name: str) -> str:
+    """A name as a keyboard writes it: `CO2` for `CO₂`, `n-dodecane` for one with a printer's hyphen, without blanks
+    around it."""
+    return unicodedata.normalize("NFKC", name.translate(HYPHENS)).strip()
 
 
 class Names:
@@ -70,6 +79,8 @@ def own_name(name, names) -> str | None:
         return None
     if name in names:
         return name
+
+    name = as_typed(name)
     found = _kept(names).find(name)
     if found is not None:
         return found
