@@ -11,7 +11,7 @@ import kernels
 from kernels.engine.registry import split
 
 from .. import build, shipped
-from ..errors import FrameError
+from ..errors import FrameError, refuse
 from . import bench, contraction, fit, info, mechanisms, model_options, names, plot, point, precompile, validate
 from .bench import organisations, species_loops, tensor_tune
 
@@ -131,7 +131,9 @@ def _add_mixture(parser, required: bool) -> None:
     parser.usage = f"{own} {'--mixture FILE' if required else '[--mixture FILE]'} [--MODEL VALUE ...]"
 
     mixture = parser.add_argument_group(MIXTURE)
-    mixture.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
+    mixture.add_argument(
+        "--mixture", metavar="FILE", required=required, help="Cantera YAML; or species of the package: CH4,O2"
+    )
     mixture.add_argument("--phase", help="phase of the file (default: the first gas)")
     mixture.add_argument("--without", type=split, default=[], metavar="NAME,NAME", help="species that are left out")
     mixture.add_argument(
@@ -168,7 +170,19 @@ def _mixture(given):
     if given.substance:
         options["critical"] = dict(given.substance)
 
-    return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, without=given.without, **options)
+    if _is_file(given.mixture):
+        return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, without=given.without, **options)
+
+    refuse(
+        bool(given.phase or given.without),
+        f"--mixture {given.mixture}: there is no such file, and species of the package have no --phase, no --without.",
+    )
+    return kernels.Mixture.from_names(given.mixture, **options)
+
+
+def _is_file(mixture: str) -> bool:
+    """Whether --mixture names a file, not species of the package."""
+    return pathlib.Path(mixture).suffix.lower() in (".yaml", ".yml") or os.path.exists(mixture)
 
 
 def _build(given) -> None:
