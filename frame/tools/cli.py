@@ -1,11 +1,13 @@
 """`python -m frame COMMAND`: build, examples, info, compile, contraction, validate, plot, bench, tune and others."""
 
 import argparse
+import contextlib
 import os
 import pathlib
 import shlex
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 import kernels
 from kernels.engine.registry import split
@@ -44,11 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
 
     try:
-        if given.command in MODULES:
-            return MODULES[given.command].main(given, _mixture(given)) or 0
-
-        other_commands = {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}
-        return other_commands[given.command](given) or 0
+        with _warnings_of(given.command):
+            return _run(given)
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1
@@ -62,6 +61,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print(f"python -m frame {given.command}: {place}{error.strerror or error}.", file=sys.stderr)
         return 1
+
+
+def _run(given) -> int:
+    """The exit status of the command's module or function."""
+    if given.command in MODULES:
+        return MODULES[given.command].main(given, _mixture(given)) or 0
+
+    other_commands = {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}
+    return other_commands[given.command](given) or 0
+
+
+@contextlib.contextmanager
+def _warnings_of(command: str) -> Iterator[None]:
+    """Warnings as lines of the command, without the place in our sources from which they came."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_: f"python -m frame {command}: {message}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _not_known(given, rest: Sequence[str]) -> str:
