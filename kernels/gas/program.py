@@ -152,7 +152,9 @@ class Program:
         they go chunk by chunk, so that each thread gets points of all parts of a block."""
         if self.schedule.on_device or self._rows > NEAR_ROWS:
             return False
-        return not any(kernel.alone and "states" in kernel.sweeps.split() for kernel in self.plan.kernels)
+        return not any(
+            how.alone and "states" in how.sweeps.split() for how in (kernel.running for kernel in self.plan.kernels)
+        )
 
     def has_boxed(self, kind: str = "even") -> bool:
         """Whether `bind` takes a box, "even" or "uneven" (class Uneven). The question compiles the program for boxes;
