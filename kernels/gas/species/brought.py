@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from ...engine.errors import ArgumentError, closest, refuse
 from . import critical
 from .cantera_file import File
-from .listed import listed
-from .names import as_typed
+from .listed import as_typed, listed
 
 SHOWN = 6  # names that a message lists
 FILE = pathlib.Path(__file__).with_name("species.yaml")

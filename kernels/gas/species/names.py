@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import functools
-import unicodedata
 
 from ...engine.errors import closest
+from .listed import as_typed
 from .units import short
-
-HYPHENS = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-")  # hyphens, the short dash, the minus sign
-
-
-def as_typed(name: str) -> str:
-    """A name as a keyboard writes it: `CO2` for `CO₂`, `n-dodecane` for one with a printer's hyphen, without blanks
-    around it."""
-    return unicodedata.normalize("NFKC", name.translate(HYPHENS)).strip()
 
 
 class Names:
