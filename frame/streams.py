@@ -27,7 +27,7 @@ def _stream(number: int) -> io.TextIOWrapper:
         raw = _Stream(number, "w", closefd=False)
     except OSError:
         raw = _Stream(os.devnull, "w")
-    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
+    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True)
 
 
 def lose_what_cannot_be_written() -> None:

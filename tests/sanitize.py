@@ -122,7 +122,7 @@ frame.frame_castles_populate{}stripe_(b"T", at, 100, 10, 10, 100, 100, *(1, 10) 
 PLANTED = {  # what is wrong: (program, what has to be found)
     "a kernel reads beyond the last species": (
         KERNEL.format(body="mu = Y[int(m.THREE)];"),
-        r"heap-buffer-overflow(.|\n)*READ of size(.|\n)*planted<",
+        r"(heap|stack)-buffer-overflow(.|\n)*READ of size(.|\n)*planted<",
     ),
     "a kernel writes beyond an array of its own": (
         KERNEL.format(body="R few[3], *at = few; at[int(m.THREE)] = Y[0]; mu = few[2];"),

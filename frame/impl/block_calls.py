@@ -22,10 +22,9 @@ from ..errors import ArgumentError, StateError, refuse
 from ..overlap import refuse_overlaps
 from ..stripe import without_ones
 from .copies import StripeCopies
-from .launchers import Launcher, Launchers, check_launchable, known_inputs, variants
+from .launchers import Fields, Launcher, Launchers, check_launchable, known_inputs, variants
 from .memory import Bound
 from .pieces import PieceLoop
-from .staleness import no_inputs
 from .state import ThreadState
 
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
@@ -82,11 +81,12 @@ class BlockCalls:
         of a start, an unknown name, an output that cannot be computed or that shares memory with another field
         (overlap.py); StateError for a missing input.
         """
+        check_launchable(kernels.registry.name_of(request.name))
         self._check_request(request)
         self._refuse_surplus(request)
         self._refuse_part_of_a_start(request)
-        if not request.points:  # a rank without points of this block still takes part
-            check_launchable(kernels.registry.name_of(request.name))
+        if not request.points:  # a rank without points of this block still takes part, and is refused as the others
+            self._check_fields(self._launchers.fields(*self._asked(request)), request)
             return None
 
         return Bound(self._state.shared, self._state.marshal.reach, functools.partial(self._bind, request))
@@ -120,9 +120,8 @@ class BlockCalls:
 
     def _refuse_surplus(self, request: Request) -> None:
         """Raises ArgumentError for an input of which the collection or kernel knows nothing: it would not count."""
-        name = kernels.registry.name_of(request.name)
-        check_launchable(name)
-        reads, made = known_inputs(name), {output for output, _ in request.outputs}
+        reads = known_inputs(kernels.registry.name_of(request.name))
+        made = {output for output, _ in request.outputs}
 
         for each, _ in request.inputs:
             view = self._state.views[each]
@@ -158,7 +157,7 @@ class BlockCalls:
 
     def _bind(self, request: Request):
         """(run(), arrays of the host that it uses)"""
-        launcher = self._launcher(request)
+        launcher = self._launchers.find(*self._asked(request))
         refuse_overlaps(f"a block call of '{request.name}'", request.read, request.outputs)
         used = [block for _, block in request.fields]
 
@@ -167,7 +166,7 @@ class BlockCalls:
             return self._launch(launcher, request.points, in_place), used
 
         self._copies.clear()  # an input that this call lacks must not come from an earlier call
-        self._check_fields(launcher, request)
+        self._check_fields(Fields(launcher.program.reads, launcher.program.writes), request)
         loop = PieceLoop(self._state, launcher, request, in_place.run if in_place else None)
 
         staleness, clear, run_loop = self._state.staleness, self._copies.clear, loop.run
@@ -179,9 +178,9 @@ class BlockCalls:
 
         return run, used
 
-    def _launcher(self, request: Request) -> Launcher:
-        """The launcher that computes the named outputs and no others, from the required and optional inputs of the
-        call."""
+    def _asked(self, request: Request) -> tuple[str, tuple[str, ...], frozenset[str]]:
+        """What Launchers.find takes: the launch that computes the named outputs and no others, from the required and
+        optional inputs of the call."""
         brought = self._state.views.names(request.inputs)
         made = self._state.views.names(request.outputs)
         wanted = frozenset(name for name in made if name in kernels.quantities)
@@ -191,7 +190,7 @@ class BlockCalls:
             if brought.issuperset(group):
                 more += group
 
-        return self._launchers.find(request.name, tuple(dict.fromkeys(more)), wanted)
+        return request.name, tuple(dict.fromkeys(more)), wanted
 
     # ---- in place
 
@@ -281,28 +280,22 @@ class BlockCalls:
 
     # ---- through the views
 
-    def _check_fields(self, launcher: Launcher, request: Request) -> None:
+    def _check_fields(self, launch: Fields, request: Request) -> None:
         """Raises StateError for inputs that the call lacks and for outputs that it neither brings nor computes;
         ArgumentError for a wrong number of variables."""
-        views, staleness = self._state.views, self._state.staleness
+        views = self._state.views
         brought = views.names(request.inputs)
 
-        missing = [view for view in launcher.reads if view.name not in brought]
-        if missing:
-            refuse(not brought, no_inputs(launcher.name, launcher.reads), StateError)
-            problems = [f"'{view.name}' {staleness.problem(view, 1, None)}" for view in missing]
-            raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
+        missing = [name for name in launch.reads if name not in brought]
+        wanted = ", ".join(f"frame_in('{name}', ...)" for name in missing)
+        refuse(bool(missing), f"a block call of '{request.name}' lacks {wanted}.", StateError)
 
-        there = brought | {view.name for view in launcher.writes}
+        there = brought | set(launch.writes)
         for name, _ in request.outputs:
-            view = views[name]
-            lacking = [part for part in view.parts if part.name not in there]
-            if lacking:
-                problem = staleness.problem(lacking[0], 1, None)
-                raise StateError(f"'{name}' cannot be used: its '{lacking[0].name}' {problem}.")
-
-            if name not in there and not view.covered:
-                raise StateError(f"'{name}' {staleness.problem(view, 1, None)}.")
+            parts = [part.name for part in views[name].parts] or [name]
+            lacking = [part for part in parts if part not in there]
+            said = f"a block call of '{request.name}' cannot fill '{name}': nothing brings or makes"
+            refuse(bool(lacking), f"{said} {', '.join(lacking)}.", StateError)
 
         for name, block in request.read:
             views.check_variables(views[name], block.n[3], views.least(views[name]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import kernels
@@ -179,6 +180,13 @@ def makers(name: str) -> list[str]:
     return found
 
 
+class Fields(NamedTuple):
+    """The quantities of a launch."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
 class Launchers(dict[tuple, Launcher]):
     """{(name, optional inputs) or (name, optional inputs, outputs), "check" behind it in check mode: Launcher}. A
     launcher is compiled and bound when it is first named, and kept."""
@@ -200,15 +208,30 @@ class Launchers(dict[tuple, Launcher]):
         if more is None:
             more = self._filled_optional(name)
 
-        key = (name, more) if asked is None else (name, more, asked)
-        if self._shared.check.on:
-            key = (*key, "check")
+        key = self._key(name, more, asked)
         found = self.get(key)
 
         if found is None:
             found = self[key] = self._make(key, name, more, asked)
 
         return found
+
+    def fields(self, name: str, more: tuple[str, ...], asked: frozenset[str]) -> Fields:
+        """What a launch reads and writes, without a compilation. Arguments and errors: as find."""
+        name, plans = kernels.registry.name_of(name), self._shared.plans
+        key = self._key(name, more, asked)
+
+        if key not in plans:
+            with self._before_a_mixture(name):
+                mixture, wanted = self._wanted(name, more, asked)
+                plan = wanted.plan(mixture, self._shared.precision)
+            plans[key] = Fields(plan.reads, plan.writes)
+
+        return plans[key]
+
+    def _key(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> tuple:
+        key = (name, more) if asked is None else (name, more, asked)
+        return (*key, "check") if self._shared.check.on else key
 
     def _filled_optional(self, name: str) -> tuple[str, ...]:
         found: list[str] = []
@@ -221,17 +244,28 @@ class Launchers(dict[tuple, Launcher]):
         check_launchable(name)
         shared = self._shared
 
-        try:
+        with self._before_a_mixture(name):
             program = shared.programs.get(key) or shared.programs.setdefault(key, self._program(name, more, asked))
-        except ArgumentError as error:
-            if shared.mixture is not None or isinstance(error, UndeclaredError):
-                raise
-            raise StateError(f"launch of '{name}' before a mixture: call {MIXTURE_CALLS} ({error})") from error
 
         views = {q: self._views[q] for q in (*program.reads, *program.writes)}
         return Launcher(name, program, views)
 
+    @contextlib.contextmanager
+    def _before_a_mixture(self, name: str) -> Iterator[None]:
+        """An ArgumentError becomes a StateError where only a mixture is missing."""
+        try:
+            yield
+        except ArgumentError as error:
+            if self._shared.mixture is not None or isinstance(error, UndeclaredError):
+                raise
+            raise StateError(f"launch of '{name}' before a mixture: call {MIXTURE_CALLS} ({error})") from error
+
     def _program(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> kernels.Program:
+        mixture, wanted = self._wanted(name, more, asked)
+        return kernels.Program(mixture, wanted, self._shared.backend, self._shared.precision)
+
+    def _wanted(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None):
+        """(the mixture in this mode, what a launch is to compute)"""
         shared = self._shared
         mixture = shared.mixture or kernels.Mixture(kernels.NoSpecies(shared.ns))
         if shared.check.on:
@@ -242,7 +276,7 @@ class Launchers(dict[tuple, Launcher]):
             kernel = kernels.registry.kernels[name]
             strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
             refuse(strange, f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
-            return kernels.Program(mixture, kernels.Wanted(kernels=[name]), shared.backend, shared.precision)
+            return mixture, kernels.Wanted(kernels=[name])
 
         if asked is None:
             outputs = list(collection.outputs)
@@ -256,5 +290,4 @@ class Launchers(dict[tuple, Launcher]):
         if shared.check.on:
             outputs += mixture.statuses_beside(outputs, given)
 
-        wanted = kernels.Wanted(outputs, given, name=name)
-        return kernels.Program(mixture, wanted, shared.backend, shared.precision)
+        return mixture, kernels.Wanted(outputs, given, name=name)

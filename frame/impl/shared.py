@@ -38,6 +38,7 @@ class Shared:
 
         self.mixture: Any = None
         self.programs: dict[tuple, kernels.Program] = {}  # the keys are the keys of Launchers
+        self.plans: dict[tuple, Any] = {}  # by the same keys: what a launch reads and writes
         self.watch = Watch(backend)
         self.check = Check(rank)
 
@@ -48,6 +49,11 @@ class Shared:
 
         self.threads: weakref.WeakSet[Any] = weakref.WeakSet()  # the TVImpl of each
         self.changes = 0  # mixtures loaded, views freed, kernels registered, check mode, packing threads, buffers
+
+    def drop_programs(self) -> None:
+        """Forget what belongs to the mixture so far."""
+        self.programs.clear()
+        self.plans.clear()
 
     def change(self) -> None:
         """Each thread forgets its bound calls: state has changed on which they depend."""

@@ -270,7 +270,7 @@ class Staleness:
     def refusal(self, launch: str, reads, count: int) -> str:
         """Why `launch` cannot read these contents: a sentence for the user."""
         if self.stripe is None and not any(self._elsewhere(content.name) for content in reads):
-            return no_inputs(launch, reads)
+            return f"'{launch}' has no inputs yet: populate {', '.join(content.name for content in reads)}."
 
         problems = []
         for content in reads:
@@ -279,8 +279,3 @@ class Staleness:
                 problems.append(f"'{content.name}' {problem}")
 
         return f"'{launch}' cannot run: {'; '.join(problems)}."
-
-
-def no_inputs(launch: str, reads) -> str:
-    """The sentence for a launch before any of its inputs were filled."""
-    return f"'{launch}' has no inputs yet: populate {', '.join(content.name for content in reads)}."

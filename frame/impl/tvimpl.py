@@ -102,7 +102,7 @@ class TVImpl:
         shared, before = self.shared, self.shared.mixture
         same_species = before is None or before.names == mixture.names
 
-        shared.programs.clear()
+        shared.drop_programs()
         self.wait_for_all()  # kernels that are queued read the constants of the mixture before
         shared.mixture = mixture
         shared.change()
@@ -137,7 +137,7 @@ class TVImpl:
         """Drop views and launchers; this frees the device's memory."""
         shared = self.shared
         shared.backend.synchronize()
-        shared.programs.clear()
+        shared.drop_programs()
         self.wait_for_all()
         shared.change()
 

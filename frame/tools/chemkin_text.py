@@ -262,11 +262,12 @@ class Text:
     # Thermodynamic data
 
     def _thermo(self, lines: list[Line], ranges: str) -> list[Line]:
-        """The default temperatures behind the keyword; elements and temperatures where the converter looks."""
+        """The default temperatures behind the keyword; elements and temperatures where the converter looks. A section
+        without data is left out: the converter would look for the temperatures there."""
         head, rest = lines[0], lines[1:]
         first = next((k for k, line in enumerate(rest) if line.bare.strip()), None)
         if first is None:
-            return lines
+            return []
 
         given = _three_numbers(rest[first].bare)
         if given:

@@ -1,17 +1,19 @@
 """`python -m frame COMMAND`: build, examples, info, compile, contraction, validate, plot, bench, tune and others."""
 
 import argparse
+import contextlib
 import os
 import pathlib
 import shlex
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 import kernels
 from kernels.engine.registry import split
 
 from .. import build, shipped
-from ..errors import FrameError
+from ..errors import FrameError, refuse
 from . import bench, contraction, fit, info, mechanisms, model_options, names, plot, point, precompile, validate
 from .bench import organisations, species_loops, tensor_tune
 
@@ -44,11 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
 
     try:
-        if given.command in MODULES:
-            return MODULES[given.command].main(given, _mixture(given)) or 0
-
-        other_commands = {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}
-        return other_commands[given.command](given) or 0
+        with _warnings_of(given.command):
+            return _run(given)
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1
@@ -62,6 +61,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print(f"python -m frame {given.command}: {place}{error.strerror or error}.", file=sys.stderr)
         return 1
+
+
+def _run(given) -> int:
+    """The exit status of the command's module or function."""
+    if given.command in MODULES:
+        return MODULES[given.command].main(given, _mixture(given)) or 0
+
+    other_commands = {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}
+    return other_commands[given.command](given) or 0
+
+
+@contextlib.contextmanager
+def _warnings_of(command: str) -> Iterator[None]:
+    """Warnings as lines of the command, without the place in our sources from which they came."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_: f"python -m frame {command}: {message}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _not_known(given, rest: Sequence[str]) -> str:
@@ -131,7 +150,9 @@ def _add_mixture(parser, required: bool) -> None:
     parser.usage = f"{own} {'--mixture FILE' if required else '[--mixture FILE]'} [--MODEL VALUE ...]"
 
     mixture = parser.add_argument_group(MIXTURE)
-    mixture.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
+    mixture.add_argument(
+        "--mixture", metavar="FILE", required=required, help="Cantera YAML; or species of the package: CH4,O2"
+    )
     mixture.add_argument("--phase", help="phase of the file (default: the first gas)")
     mixture.add_argument("--without", type=split, default=[], metavar="NAME,NAME", help="species that are left out")
     mixture.add_argument(
@@ -168,7 +189,19 @@ def _mixture(given):
     if given.substance:
         options["critical"] = dict(given.substance)
 
-    return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, without=given.without, **options)
+    if _is_file(given.mixture):
+        return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, without=given.without, **options)
+
+    refuse(
+        bool(given.phase or given.without),
+        f"--mixture {given.mixture}: there is no such file, and species of the package have no --phase, no --without.",
+    )
+    return kernels.Mixture.from_names(given.mixture, **options)
+
+
+def _is_file(mixture: str) -> bool:
+    """Whether --mixture names a file, not species of the package."""
+    return pathlib.Path(mixture).suffix.lower() in (".yaml", ".yml") or os.path.exists(mixture)
 
 
 def _build(given) -> None:

@@ -5,6 +5,7 @@ import collections
 import json
 import pathlib
 import re
+import shlex
 import warnings
 from dataclasses import dataclass, field
 
@@ -207,7 +208,7 @@ def table(folder: pathlib.Path) -> int:
     for path, text in not_read:
         print(f"\nnot read: {path}: {text}")
     for path in chemkin.inputs(folder):
-        print(f"\nCHEMKIN: python -m frame mechanisms --convert {path} makes a Cantera file of it.")
+        print(f"\nCHEMKIN: python -m frame mechanisms --convert {shlex.quote(str(path))} makes a Cantera file of it.")
     if not found and not not_read:
         print(f"\nno Cantera file in {folder}.")
     return 0 if found else 1

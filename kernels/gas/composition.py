@@ -10,6 +10,7 @@ from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.values import real_array
 from .species.names import own_name
 
+SHOWN = 8  # species that a message names
 AMOUNT = re.compile(r"([:=]\s*[^\s:=,;]+)\s+(?=[^\s,;])")  # an amount with a blank and the next name behind it
 
 
@@ -97,6 +98,13 @@ def _pair(text):
     """("CH4", "1") of "CH4:1" or "CH4=1"; ("CH4", 1) of a name alone."""
     key, colon, value = text.replace("=", ":").rpartition(":")
     return (key.strip(), value.strip()) if colon else (text, 1.0)
+
+
+def shown(X, species) -> str:
+    """Fractions X (ns,) for a message, by name and largest first: "CH4 0.8, C2H6 0.2"."""
+    there = [s for s in np.argsort(-X, kind="stable") if X[s] > 0]
+    more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
+    return ", ".join(f"{species[s]} {X[s]:.6g}" for s in there[:SHOWN]) + more
 
 
 def stacked(given):

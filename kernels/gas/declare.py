@@ -6,13 +6,14 @@ Each checks what came, makes a record (records.py) and adds it to the registry (
 from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine.constants import Settable
 from ..engine.cpp_names import refuse_others
-from ..engine.errors import refuse
+from ..engine.errors import closest, refuse
 from ..engine.registry import declared, split
 from .records import (
     ANY,
@@ -30,6 +31,7 @@ from .records import (
     Provider,
     Quantity,
     Report,
+    Running,
     SpeciesNumber,
     When,
 )
@@ -60,33 +62,27 @@ def quantity(
 
 
 def point_kernel(
-    name,
+    name: str,
     *,
-    header,
-    reads,
-    writes,
-    constants="",
-    source,
-    valid,
-    note="",
-    when=None,
-    packs=1,
-    alone=False,
-    kinds="",
-    given="",
-    double_only="",
-    sweeps="",
-    instead=None,
-    phases="",
-    spare="",
+    header: str | os.PathLike[str],
+    reads: str | Sequence[str],
+    writes: str | Sequence[str],
+    constants: str | Sequence[str] = "",
+    source: str,
+    valid: str,
+    note: str = "",
+    when: dict | None = None,
+    given: str | Sequence[str] = "",
+    phases: str = "",
+    **running: Any,
 ) -> PointKernel:
-    """Declare a kernel; the arguments are the fields of PointKernel.
+    """Declare a kernel; the arguments are the fields of PointKernel. running: the fields of Running, such as packs = 4.
 
     header: a path, relative to the declaration file if one is being loaded, else to the package `kernels`. Lists of
     names may be strings with blanks.
     when = {option: value or values} for which the kernel is. phases: left out, a kernel of the project is for one
     phase, and a kernel of a host's own for any mixture. Raises ArgumentError for a header that does not exist,
-    quantities that are not declared, or a name that is taken.
+    quantities that are not declared, a name that is taken, or an unknown argument.
     """
     refuse_others("kernel", name)
     reads, path = split(reads), declared.header_of(name, header)
@@ -101,21 +97,26 @@ def point_kernel(
         valid=valid,
         note=note,
         when=_condition(when),
-        packs=packs,
-        alone=alone,
-        kinds=kinds,
         given=split(given),
-        double_only=double_only,
-        sweeps=sweeps,
-        instead=tuple((multiplied, split(others)) for multiplied, others in (instead or {}).items()),
-        spare=split(spare),
         phases=phases or (SINGLE if path.is_relative_to(HERE) else ANY),
+        running=_running(name, **running),
         order=reads,
         among=registry.kernels,
     )
 
     registry.add_kernel(new)
     return new
+
+
+def _running(name: str, *, instead: dict | None = None, spare: str | Sequence[str] = "", **fields: Any) -> Running:
+    """How the kernel of this name is run. Raises ArgumentError for a field that Running does not have."""
+    known = [field.name for field in dataclasses.fields(Running)]
+    for field in fields:
+        like = closest(field, known)
+        refuse(field not in known, f"kernel '{name}': unknown argument '{field}'{like}; wanted {', '.join(known)}.")
+
+    others = {multiplied: split(constants) for multiplied, constants in (instead or {}).items()}
+    return Running(instead=others, spare=split(spare), **fields)
 
 
 def collection(name, *, given, outputs, what="", optional="", aliases=()) -> None:

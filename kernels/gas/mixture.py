@@ -114,7 +114,8 @@ class Mixture:
         There are 80 species, without reactions: all of GRI-Mech 3.0, noble gases, hydrocarbons to dodecane and others;
         `known_names` lists them. kernels/gas/species/species.yaml has the source of each number. Radicals, and the few
         molecules whose critical point nobody has measured, have estimates. Other usual names are read too: "Ar",
-        "C12H26" where one species has this formula, "dodecane"; the mixture has the package's name, "NC12H26".
+        "C12H26" where one species has this formula, "dodecane", its CAS number "112-40-3"; the mixture has the
+        package's name, "NC12H26".
         options: as in from_yaml. Raises ArgumentError for a name that is not there, with the nearest, for a name of
         several species, with all of them, and for options.
         """

@@ -118,8 +118,8 @@ def _refuse_unsuitable(kernels, mixture, how, schedule: Schedule, precision: str
 
     for kernel in kernels:
         refuse(
-            precision == "single" and kernel.double_only,
-            f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it.",
+            precision == "single" and kernel.running.double_only,
+            f"kernel '{kernel.name}' has no single precision: {kernel.running.double_only}; precision 'mixed' has it.",
         )
 
 
@@ -179,7 +179,7 @@ class PlannedConstants:
         """Constants that are not read where matrix units multiply by another constant."""
         spared: set[str] = set()
         if self.pairs == "units" and self.mixture.ns > 1:
-            for name, others in kernel.instead:
+            for name, others in kernel.running.instead.items():
                 if has_constant(self.mixture, name):
                     spared.update(others)
 

@@ -65,6 +65,14 @@ class Wanted(NamedTuple):
 
         return records
 
+    def plan(self, mixture, precision: str = "double", how=None) -> plans.Plan:
+        """The plan of their launch. how: a Launch; None for a CPU. Raises ArgumentError as `records`, for what the
+        mixture or the precision cannot serve, and where all outputs are given already."""
+        records = self.records(mixture.options)
+        plan = planning.make_plan(records, self.outputs, mixture, how, precision, self.title(records))
+        refuse(not plan.writes, f"nothing to compute: {', '.join(self.outputs or ())} given already.")
+        return plan
+
     def title(self, records: list[PointKernel]) -> str:
         """The name of the launch of these kernels."""
         names = [record.name for record in records]
@@ -94,9 +102,8 @@ class Program:
         how = how or backend.organised(table)
 
         self.kernels = tuple(r.name for r in records)
-        self.name = wanted.title(records)
-        self.plan = planning.make_plan(records, wanted.outputs, mixture, how, precision, self.name)
-        refuse(not self.plan.writes, f"nothing to compute: {', '.join(wanted.outputs or ())} given already.")
+        self.plan = wanted.plan(mixture, precision, how)
+        self.name = self.plan.name
 
         self.schedule = schedules.schedule_of_plan(self.plan)
         self._others: dict[schedules.Lie, Program] = {}  # for arrays that lie otherwise
@@ -145,7 +152,9 @@ class Program:
         they go chunk by chunk, so that each thread gets points of all parts of a block."""
         if self.schedule.on_device or self._rows > NEAR_ROWS:
             return False
-        return not any(kernel.alone and "states" in kernel.sweeps.split() for kernel in self.plan.kernels)
+        return not any(
+            how.alone and "states" in how.sweeps.split() for how in (kernel.running for kernel in self.plan.kernels)
+        )
 
     def has_boxed(self, kind: str = "even") -> bool:
         """Whether `bind` takes a box, "even" or "uneven" (class Uneven). The question compiles the program for boxes;

@@ -70,15 +70,39 @@ SINGLE, EQUILIBRIUM, ANY = PHASES = ("single", "equilibrium", "any")  # of Point
 
 
 @dataclasses.dataclass(frozen=True)
+class Running:
+    """How the body of a kernel is run. No result depends on that, but for the precision that it refuses."""
+
+    # On a CPU: how many packs form one value: 1, 2 or 4, whichever was measured to be fastest. 4 become 2 in sweeps
+    # over more than 10 species, and a kernel that looks up a table in single precision has 2.
+    packs: int = 1
+    # On a CPU: it has a loop over points for itself. It is so long that the processor cannot overlap it with the next.
+    alone: bool = False
+
+    # What it holds in a GPU's registers beyond one value at a time; the table of launches is looked up by it. "pairs":
+    # sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species. "states":
+    # whole states. "production": rates of reactions beside states. "root": the equation of state is solved.
+    # Empty: the kernel costs what its formula costs.
+    sweeps: str = ""
+
+    # The input whose value says what kind of point it is, so how much work: the header has KINDS_OF_<NAME>, how many
+    # kinds there are, and kind_of_<name>(x). Points of one kind are worked on side by side.
+    kinds: str = ""
+
+    double_only: str = ""  # why it is refused in single precision; empty: it is not
+
+    # {name: others}: where a GPU's matrix units multiply by `name`, the constants `others` are not read.
+    instead: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict, hash=False)
+
+    # Scalars that it writes and can leave out: where nothing reads them the body gets an Absent, and does less.
+    spare: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class PointKernel(Conditional):
     """A formula at one point: one quantity, or several that one sweep over the species gives.
 
     reads and writes are names in the order of the C++ arguments. A name in both is updated in place.
-
-    sweeps: what the kernel holds in a GPU's registers beyond one value at a time; the table of launches is looked up
-    by it. "pairs": sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species.
-    "states": whole states. "production": rates of reactions beside states. "root": the equation of state is solved.
-    Empty: the kernel costs what its formula costs.
     """
 
     name: str
@@ -91,32 +115,15 @@ class PointKernel(Conditional):
     note: str = ""
     when: When = ()
 
-    # On a CPU. packs: how many packs form one value: 1, 2 or 4, whichever was measured to be fastest. 4 become 2 in
-    # sweeps over more than 10 species, and a kernel that looks up a table in single precision has 2.
-    packs: int = 1
-    # The kernel has a loop over points for itself: it is so long that the processor cannot overlap it with the next.
-    alone: bool = False
-
     # Names that must be given, not computed, for this kernel to be chosen; its results must not be given. These are the
     # inputs of an inversion. Without this rule T would follow from h, and h from T.
     given: tuple[str, ...] = ()
-
-    # The input whose value says what kind of point it is, so how much work: the header has KINDS_OF_<NAME>, how many
-    # kinds there are, and kind_of_<name>(x). Points of one kind are worked on side by side; no result depends on that.
-    kinds: str = ""
-
-    double_only: str = ""  # why the kernel is refused in single precision; empty: it is not
-    sweeps: str = ""
 
     # Option `phases` of the mixtures that the kernel serves. "single": its formula is that of one phase. "any": it
     # holds for two phases in equilibrium, too. So no mixture in equilibrium gets a value of one phase unawares.
     phases: str = SINGLE
 
-    # ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
-    instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-    # Scalars among `writes` that the body can leave out: where nothing reads them it gets an Absent, and does less.
-    spare: tuple[str, ...] = ()
+    running: Running = Running()
 
     # All reads. A name marked `?` is read only if some kernel for the same options makes it; otherwise the body gets an
     # Absent in its place.

@@ -309,7 +309,11 @@ def test_single_precision_compiles(precision, what):
 
     mix = Mixture(species_set(2))
     for kernel in registry.kernels.values() if what == "alone" else ():
-        if kernel.serves(mix.options) and not of_reactions(kernel) and (precision == "mixed" or not kernel.double_only):
+        if (
+            kernel.serves(mix.options)
+            and not of_reactions(kernel)
+            and (precision == "mixed" or not kernel.running.double_only)
+        ):
             plans[kernel.name] = planned([kernel], None, mix, precision)
 
     for name, r in build_all(plans).items():

@@ -152,6 +152,9 @@ def test_a_header_is_found_beside_its_declaration_or_by_its_path(own):
     made = kernels.point_kernel("own_scaled_again", header=own.parent / "own.h", **words)
     assert made.header == registry.kernels["own_scaled"].header
 
+    with pytest.raises(ArgumentError, match="unknown argument 'pack', did you mean 'packs'; wanted packs, alone, "):
+        kernels.point_kernel("own_packed", header=own.parent / "own.h", pack=4, **words)
+
 
 @pytest.mark.parametrize("given", [{"lewis": 1.5}, {"lewis": {"CO2": 1.5}}])
 def test_numbers_of_species_reach_their_model(given):

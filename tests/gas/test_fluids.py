@@ -93,6 +93,26 @@ def test_a_users_table_is_read(tmp_path):
     assert by_key.species.subset(["N2"]).own_fluids["N2"].P0 == -0.4 and not plain.species.own_fluids
 
 
+@pytest.mark.parametrize(
+    "row, species, M", [("Ethanol", "C2H5OH", 0.046069), ("IsoButane", "IC4H10", 0.058124), ("R744", "CO2", None)]
+)
+def test_a_row_under_another_name_of_the_substance(tmp_path, row, species, M):
+    """As `python -m frame fit Ethanol` names it; not under a name that nobody knows."""
+    own = user_table(tmp_path / "own.csv", fluid=row, M=M or ROWS["CO2"].M)
+    plain = Mixture.from_names(species)
+    if M is None:
+        with pytest.raises(MixtureError, match="rows R744; wanted a row with the name of a species: CO2"):
+            plain.species.with_fluids(own)
+    else:
+        assert plain.species.with_fluids(own).own_fluids[species].fluid == row
+
+
+def test_a_formula_of_isomers_takes_no_row_of_one_of_them(tmp_path):
+    own = fluids.read(user_table(tmp_path / "own.csv", fluid="Isobutane"))
+    assert fluids._of_its_substance("C4H10", own) is None
+    assert fluids._of_its_substance("IC4H10", own) is own["Isobutane"]
+
+
 def test_a_users_table_counts_for_transport(tmp_path):
     own = user_table(tmp_path / "own.csv", sigma=2 * ROWS["N2"].sigma)
     models = dict(equation="mapped", viscosity="residual")

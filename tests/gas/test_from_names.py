@@ -121,6 +121,33 @@ def test_usual_names():
     assert values[0] == values[1]
 
 
+def test_names_as_people_write_them():
+    """Indices below the line, a printer's hyphen, blanks around; each in a composition, too."""
+    written = {"CO₂": "CO2", "n\u2010dodecane": "NC12H26", " h₂o\n": "H2O", "74-82-8": "CH4", "C₂H\u2084": "C2H4"}
+    mix = Mixture.from_names(list(written))
+    assert mix.names == tuple(written.values())
+
+    for name, own in written.items():
+        assert mix.find(name) == own
+        assert mix.properties("X", X={name: 1.0})["X"][mix.names.index(own)] == 1.0
+    for name, own in {
+        "CarbonDioxide": "CO2",
+        "carbon-dioxide": "CO2",
+        "n-Propane": "C3H8",
+        "IsoButane": "IC4H10",
+    }.items():
+        assert Mixture.known_name(name) == own
+    assert mix.find("74-82-9") is None and Mixture.from_names("CH4").find("7732-18-5") is None
+
+
+def test_each_cas_number_leads_to_its_species():
+    """Of every species of the package that has a row with a number in substances.csv."""
+    for (label, atoms), row in critical.table().items():
+        if critical.CAS.fullmatch(row.cas) and critical.table().get((label, atoms)) is row:
+            species = [name for name in known() if critical.table().get((name, row.atoms)) is row]
+            assert list(meant(row.cas)) == species, row.cas
+
+
 TWINS = (
     "phases:\n- {name: gas, thermo: ideal-gas, species: [{ch4_o2.yaml/species: [CH4, O2]}, {s: all}], kinetics: bulk}\n"
     "s:\n- {name: Foo, composition: {C: 6, H: 6}, thermo: &t {model: NASA7, temperature-ranges: [200, 3000], "

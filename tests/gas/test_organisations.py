@@ -16,6 +16,7 @@ from kernels.engine.errors import ArgumentError, BackendError
 from kernels.engine.tune import Outcome
 from kernels.gas.plan import Launch
 from kernels.gas.program import Program, Wanted
+from kernels.gas.records import Running
 from kernels.gas.schedules import launches, schedule_of_plan
 
 FEW = {
@@ -152,7 +153,7 @@ def test_the_rules_of_the_table():
 
     def threads(sweeps, ns, precision="double", k_ij="none", device="A"):
         mixture = types.SimpleNamespace(ns=ns, options={}, facts={"k_ij": k_ij})
-        kernel = types.SimpleNamespace(name="k", sweeps=sweeps, reads=(), writes=())
+        kernel = types.SimpleNamespace(name="k", running=Running(sweeps=sweeps), reads=(), writes=())
         return launches.chosen([kernel], mixture, precision, device, rows).threads
 
     assert threads("pairs", 10) == 1 and threads("pairs root", 10) == 4

@@ -122,6 +122,8 @@ REFUSED = {
     "unknown type": (PLAIN + "  type: Kooij\n", r"H \+ O2 <=> O \+ OH.*type is 'Kooij', wanted none or one of elem"),
     "known type": (PLAIN + "  type: two-temperature-plasma\n", "'two-temperature-plasma' is not read by.*pressure"),
     "surface type": (PLAIN + "  type: sticking-Arrhenius\n", "'sticking-Arrhenius' is not read"),
+    "surface": ("- equation: H + O2 <=> O + OH\n  sticking-coefficient: {A: 0.1, b: 0, Ea: 0}\n",
+        "has a sticking-coefficient: it is a reaction on a surface, which is not read"),
     "near key": (PLAIN + "  duplicat: true\n", "unknown key 'duplicat', did you mean 'duplicate'"),
     "species": (PLAIN.replace("+ OH", "+ XH"), "species 'XH' is not in the phase"),
     "balance": (PLAIN.replace("+ OH", "+ H2"), "H is not balanced: 1 on the left, 2 on the right"),

@@ -50,7 +50,7 @@ def test_tables_name_headers_and_constants():
 
 def test_a_queue_is_for_kernels_of_unequal_times():
     """`sweeps` says so to the table of launches."""
-    turns = {name for name, kernel in project_kernels().items() if "turns" in kernel.sweeps.split()}
+    turns = {name for name, kernel in project_kernels().items() if "turns" in kernel.running.sweeps.split()}
     assert turns == set(queue.SERVED)
 
 

@@ -221,3 +221,10 @@ def test_the_converter_s_lines_are_those_of_the_file(tmp_path, capsys):
         cli.main(["mechanisms", "--convert", str(tmp_path / "chem.inp"), "--thermo", str(tmp_path / "therm.dat")]) == 1
     )
     assert f"in chem.inp starting on line {FIRST_REACTION + 3}:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("empty", ["THERMO\nEND\n", "THERMO ALL\n! nothing here\n\n"])
+def test_a_section_of_thermodynamic_data_without_any(tmp_path, empty):
+    """The data are in the other file, as those of the ammonia mechanism of Glarborg's group."""
+    chemistry = HEAD.replace("REACTIONS", f"{empty}REACTIONS") + "H+O2=O+OH 1.0E+13 0.0 100.0\nEND\n"
+    assert len(converted(tmp_path, chemistry).species.mechanism.reactions) == 1

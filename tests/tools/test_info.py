@@ -59,6 +59,20 @@ def test_arguments_that_a_command_does_not_take(words, wanted, capsys):
     assert wanted in capsys.readouterr().err
 
 
+def test_species_of_the_package_need_no_file(capsys):
+    assert cli.main(["info", "--mixture", "methane,CO₂", "--equation", "srk"]) == 0
+    text = capsys.readouterr().out
+    assert "CH4" in text and "CO2" in text
+
+    for words, wanted in {
+        "CH4,R134a": "no species 'R134a' in the package",
+        "nowhere.yaml": "nowhere.yaml: cannot be read",
+        "CH4 --phase gas": "--mixture CH4: there is no such file, and species of the package have no --phase",
+    }.items():
+        assert cli.main(["info", "--mixture", *words.split()]) == 1
+        assert wanted in capsys.readouterr().err
+
+
 def test_report(capsys):
     assert cli.main(["info", "--mixture", str(CH4_O2), "--chung", "published", "--alpha", "published"]) == 0
 

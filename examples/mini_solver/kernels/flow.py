@@ -96,7 +96,7 @@ def cell_reactor(name, header, equation, *constants):
         source=reactor.source,
         valid="from 200 K to the end of the reactions; T, p, rho_k stay where the status is not 0",
         sweeps="states",
-        double_only=reactor.double_only,
+        double_only=reactor.running.double_only,
         alone=True,
     )
 
@@ -162,7 +162,7 @@ of_phases(
     constants=" ".join(flash.constants),
     sweeps="states",
     alone=True,
-    double_only=flash.double_only,
+    double_only=flash.running.double_only,
 )
 of_phases(
     "equilibrium_flow_waves",

@@ -70,7 +70,7 @@ def _has_single(name: str, options) -> bool:
     """Whether a quantity is no matrix, and all kernels that lead to it exist in single precision."""
     if "*" in kernels.quantities[name].per:
         return False
-    return not any(k.double_only for k in kernels.resolve((name,), GIVEN, options))
+    return not any(k.running.double_only for k in kernels.resolve((name,), GIVEN, options))
 
 
 def _compare(job, names, rows, states) -> None:

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from ...engine.errors import ArgumentError
+from ..composition import shown
 from .saturation import NAMES, as_one_phase, composition
 
 # States next to a point, further off than the error of its T and p, 1e-10; and the relative difference of their
@@ -85,8 +86,8 @@ def critical_point(mixture, X, Y=None) -> dict:
         fault = "no stable critical point found, but one that is not stable at T = {T:.6g} K, p = {p:.6g} Pa"
         fault = fault.format(**unstable)
     raise ArgumentError(
-        f"X = {X!r}: {fault}; species that hardly mix, such as water and carbon dioxide, have none at many "
-        "compositions."
+        f"X = {shown(X, mixture.names)}: {fault}; species that hardly mix, such as water and carbon dioxide, have none "
+        "at many compositions."
     )
 
 

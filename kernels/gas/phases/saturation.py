@@ -16,7 +16,7 @@ import numpy as np
 from ...engine.errors import ArgumentError, StateError, refuse
 from ...engine.values import real_array
 from .. import check
-from ..composition import fractions, refuse_both
+from ..composition import fractions, refuse_both, shown
 from ..labelled import labels_of, plain_composition
 
 SCAN = 240  # states at which a line is looked at before the bisection
@@ -391,7 +391,7 @@ def _ends_of_dew_line(mixture, X) -> tuple[float, float]:
     Tc = mixture.species.Tc[X > 0]
     T = np.linspace(max(0.45 * Tc.min(), COLDEST), 1.1 * Tc.max(), ENVELOPE_SCAN)
     seen = np.flatnonzero(has_dew(T))
-    refuse(seen.size == 0, f"X = {X!r}: no two phases found.")
+    refuse(seen.size == 0, f"X = {shown(X, mixture.names)}: no two phases found.")
 
     # Between the places seen and their neighbours, at which there are none
     first, last = seen[0], seen[-1]

@@ -75,9 +75,8 @@ class Reactor:
 
         if self.precision == "single":
             makers = [kernel for kernel in registry.kernels.values() if f"status_{at}" in kernel.writes]
-            raise ArgumentError(
-                f"react is not available with precision = 'single': {makers[0].double_only}; precision 'mixed' has it."
-            )
+            why = makers[0].running.double_only
+            raise ArgumentError(f"react is not available with precision = 'single': {why}; precision 'mixed' has it.")
         return at
 
 

@@ -112,7 +112,7 @@ def write(path: pathlib.Path, rows) -> None:
 
 def sweeps_of(kernels) -> frozenset[str]:
     """The words that these kernels declare as `sweeps`."""
-    return frozenset(word for kernel in kernels for word in kernel.sweeps.split())
+    return frozenset(word for kernel in kernels for word in kernel.running.sweeps.split())
 
 
 def facts_of(kernels, mixture, precision: str) -> dict[str, str]:

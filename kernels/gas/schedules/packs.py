@@ -89,9 +89,9 @@ def _packs(kernel: PointKernel, p: Plan) -> int:
     """Packs of a value. Two if a table in single precision is looked up: so many numbers of it are one vector."""
     if p.precision != "single" and any(name.rstrip("?") in p.tables for name in kernel.constants):
         return 2
-    if kernel.packs == 4 and p.ns > 10 and _sweeps(kernel, p.ns):
+    if kernel.running.packs == 4 and p.ns > 10 and _sweeps(kernel, p.ns):
         return 2
-    return kernel.packs
+    return kernel.running.packs
 
 
 def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
@@ -100,7 +100,7 @@ def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
     open_to_more = False
 
     for kernel in kernels:
-        own = kernel.alone or _sweeps(kernel, p.ns)
+        own = kernel.running.alone or _sweeps(kernel, p.ns)
         if own or not open_to_more or _packs(stages[-1][0], p) != _packs(kernel, p):
             stages.append([kernel])
         else:

@@ -112,7 +112,7 @@ def call(p: Plan, kernel: PointKernel, dropped: set[str], real: str) -> Call:
     made = Call(kernel, [])
     for name in names:
         variable = f"{kernel.name}_{name}" if name in dropped and name not in kernel.reads else name
-        if name in kernel.spare and not _is_read(p, name):
+        if name in kernel.running.spare and not _is_read(p, name):
             variable = ""
         if not of_host(kernel):
             made.arguments.append(variable or "Absent()")
@@ -182,11 +182,12 @@ MOST_KINDS, MOST_LISTS = 32, 2
 
 
 def key_of(kernels) -> str:
-    """The input by whose value points are of different kinds; see PointKernel.kinds. Empty: there is none."""
+    """The input by whose value points are of different kinds; see Running.kinds. Empty: there is none."""
     made: set[str] = set()
     for kernel in kernels:
-        if kernel.kinds and kernel.kinds not in made:
-            return kernel.kinds
+        kinds = kernel.running.kinds
+        if kinds and kinds not in made:
+            return kinds
         made.update(kernel.writes)
 
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import resource
 from pathlib import Path
@@ -38,11 +39,19 @@ def free_memory() -> float:
     return min(free, default=math.inf)
 
 
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What the checks permit."""
+
+    without_critical: bool = False  # Tc, pc and omega may be unknown (nan): for the ideal gas only
+    of_atoms: bool = False  # W follows from compositions, so that a large one is no error of units
+
+
 class Checks:
     """The checks of species data. All raise MixtureError, whose text begins with `where`. R: J/mol/K."""
 
-    def __init__(self, names, where: str, R: float = GAS_CONSTANT):
-        self.names, self.where, self.R = tuple(names), where, R
+    def __init__(self, names, where: str, R: float = GAS_CONSTANT, rules: Rules = Rules()):
+        self.names, self.where, self.R, self.rules = tuple(names), where, R, rules
         self.ns = len(self.names)
 
     def refuse(self, wrong, text: str) -> None:
@@ -111,8 +120,11 @@ class Checks:
             rows.append(labels.index(own))
         return rows
 
-    def check_bounds(self, field: Field, values, may_lack: bool, high: float) -> None:
-        """Each value from field.low to `high`; nan where it may be unknown."""
+    def check_bounds(self, field: Field, values) -> None:
+        """Each value within the field's bounds; nan where it may be unknown."""
+        may_lack = field.may_lack or self.rules.without_critical and field.critical
+        high = HEAVIEST if field.name == "W" and self.rules.of_atoms else field.high
+
         for name, value in zip(self.names, values):
             good = field.low <= value <= high or (may_lack and math.isnan(value))
             wanted = f"{field.low:g} to {high:g} {field.unit}"
@@ -161,7 +173,7 @@ class Checks:
         return rows, T_break
 
 
-def checked_arrays(checks: Checks, arrays: dict, without_critical: bool, of_atoms: bool) -> dict[str, np.ndarray]:
+def checked_arrays(checks: Checks, arrays: dict) -> dict[str, np.ndarray]:
     """{field: array} of all fields but kij, nasa9 and T_break, with defaults, and with a and b of Tc and pc or the
     reverse. arrays: {field: what was given, or None}. Raises MixtureError."""
     given = {field.name: arrays.get(field.name) for field in INPUTS}
@@ -171,12 +183,10 @@ def checked_arrays(checks: Checks, arrays: dict, without_critical: bool, of_atom
             value = given[field.name]
             data[field.name] = checks.array(field, field.default if value is None else value)
 
-    _add_critical(checks, data, given["Tc"], given["pc"], arrays.get("a"), arrays.get("b"), without_critical)
+    data |= _critical(checks, arrays)
 
     for field in NUMBERS:
-        may_lack = field.may_lack or without_critical and field.critical
-        high = HEAVIEST if field.name == "W" and of_atoms else field.high
-        checks.check_bounds(field, data[field.name], may_lack, high)
+        checks.check_bounds(field, data[field.name])
     checks.check_temperatures(data["T_min"], data["T_mid"], data["T_max"])
 
     geometry = arrays.get("geometry")
@@ -192,29 +202,25 @@ def checked_arrays(checks: Checks, arrays: dict, without_critical: bool, of_atom
     return data
 
 
-def _add_critical(checks: Checks, data: dict, Tc, pc, a, b, without_critical: bool) -> None:
-    """Tc, pc, a and b, of which two are given."""
-    by_name = {field.name: field for field in NUMBERS}
-    pairs = (by_name["Tc"], Tc), (by_name["pc"], pc)
-    if a is not None or b is not None:
-        pairs = (ATTRACTION, a), (COVOLUME, b)
-    for field, value in pairs:
-        checks.refuse(value is None, f"{field.name} is missing, wanted Tc and pc, or a and b.")
-    first, second = (checks.array(field, value) for field, value in pairs)
+def _critical(checks: Checks, arrays: dict) -> dict[str, np.ndarray]:
+    """Tc, pc, a and b, of which two are among the arrays: a and b count where one of them came."""
+    has_constants = arrays.get("a") is not None or arrays.get("b") is not None
+    pair = (ATTRACTION, COVOLUME) if has_constants else tuple(field for field in NUMBERS if field.name in ("Tc", "pc"))
+    for field in pair:
+        checks.refuse(arrays.get(field.name) is None, f"{field.name} is missing, wanted Tc and pc, or a and b.")
+    first, second = (checks.array(field, arrays[field.name]) for field in pair)
 
-    if pairs[0][0] is ATTRACTION:
-        if not without_critical:
-            checks.check_bounds(ATTRACTION, first, False, ATTRACTION.high)
-            checks.check_bounds(COVOLUME, second, False, COVOLUME.high)
-        data["a"], data["b"] = first, second
-        data["Tc"] = first * OMEGA_B / (second * OMEGA_A * checks.R)
-        data["pc"] = OMEGA_B * checks.R * data["Tc"] / second
-        return
+    if has_constants:
+        if not checks.rules.without_critical:
+            checks.check_bounds(ATTRACTION, first)
+            checks.check_bounds(COVOLUME, second)
+        Tc = first * OMEGA_B / (second * OMEGA_A * checks.R)
+        return {"Tc": Tc, "pc": OMEGA_B * checks.R * Tc / second, "a": first, "b": second}
 
-    data["Tc"], data["pc"] = first, second
     with np.errstate(all="ignore"):  # a zero or negative pc is refused by its bounds, with the species' name
-        data["a"] = OMEGA_A * (checks.R * first) ** 2 / second
-        data["b"] = OMEGA_B * checks.R * first / second
+        a = OMEGA_A * (checks.R * first) ** 2 / second
+        b = OMEGA_B * checks.R * first / second
+    return {"Tc": first, "pc": second, "a": a, "b": b}
 
 
 def checked_kij(names, kij, where: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ...engine.errors import ArgumentError, closest, refuse
 from . import critical
 from .cantera_file import File
-from .listed import listed
+from .listed import as_typed, listed
 
 SHOWN = 6  # names that a message lists
 FILE = pathlib.Path(__file__).with_name("species.yaml")
@@ -75,11 +75,14 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
 def meant(name) -> tuple[str, ...]:
     """The package's species that a name may mean: none, one or several.
 
-    Looked for in this order: the package's name; the same in other letters (`Ar`, `nC12H26`); the formula, which
-    several isomers may have (`C12H26`; `C4H10` is two); a name of the substance in substances.csv (`CH3CH2OH`, `DME`,
-    `methane`), a straight chain's without its `n-` (`dodecane`).
+    Looked for in this order:
+    - the package's name; the same in other letters (`Ar`, `nC12H26`);
+    - the formula, which several isomers may have (`C12H26`; `C4H10` is two);
+    - a name of the substance in substances.csv (`CH3CH2OH`, `DME`, `CarbonDioxide`), a straight chain's with or without
+      its `n-` (`dodecane`, `n-propane`), or its CAS number (`74-82-8`).
+    Indices below the line count as digits: `CO₂` is `CO2`.
     """
-    name = str(name)
+    name = as_typed(str(name))
     if name in known():
         return (name,)
 
@@ -92,7 +95,7 @@ def substances(name) -> tuple[str, ...]:
     found = meant(name)
     if found:
         return found
-    return tuple(dict.fromkeys(row.name for row in _rows(str(name))))
+    return tuple(dict.fromkeys(row.name for row in _rows(as_typed(str(name)))))
 
 
 def _of_formula(name: str) -> tuple[str, ...]:
@@ -120,12 +123,22 @@ def _of_substance(name: str) -> tuple[str, ...]:
 
 
 def _rows(name: str) -> list:
-    """The rows of substances.csv that have this name, as a substance's or in mechanisms."""
+    """The rows of substances.csv that have this name, as a substance's or in mechanisms, or this CAS number."""
+    if critical.CAS.fullmatch(name):
+        return [row for row in critical.table().values() if row.cas == name]
+
+    joined = _joined(name)
     out = []
     for (label, _), row in critical.table().items():
-        if name.upper() in (label, row.name.upper()) or row.name.lower() == f"n-{name.lower()}":
+        substance = _joined(row.name)
+        if name.upper() == label or substance in (joined, f"n{joined}") or joined == f"n{substance}":
             out.append(row)
     return out
+
+
+def _joined(name: str) -> str:
+    """A substance's name without capital letters, blanks and hyphens: `CarbonDioxide` is `carbon dioxide`."""
+    return re.sub("[ _-]", "", name.lower())
 
 
 def _labels(row) -> set[str]:

@@ -9,6 +9,7 @@ import itertools
 import math
 import os
 import re
+import shlex
 import stat
 import warnings
 from pathlib import Path
@@ -239,7 +240,8 @@ def _chemkin(text, path) -> str:
     """Advice on a CHEMKIN file, a sentence with a blank before it; "" for any other text."""
     if not CHEMKIN.match(text):
         return ""
-    return f" It seems to be a CHEMKIN file: python -m frame mechanisms --convert {path} makes a Cantera file of it."
+    command = f"python -m frame mechanisms --convert {shlex.quote(str(path))}"
+    return f" It seems to be a CHEMKIN file: {command} makes a Cantera file of it."
 
 
 class File:

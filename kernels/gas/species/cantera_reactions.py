@@ -49,6 +49,7 @@ KEYS = (
     "default-efficiency rate-constants temperature-range pressure-range data orders negative-orders "
     "nonreactant-orders negative-A duplicate id note units colliders"
 ).split()
+STICKING = "has a sticking-coefficient: it is a reaction on a surface"
 BALANCE = 1e-4  # relative difference of an element's atoms on both sides that is accepted
 SHOWN = 3  # equations listed in a note
 
@@ -212,6 +213,7 @@ class _Reader:
         readable = f"wanted none or one of {', '.join(READ[1:])}."
         node.refuse(kind in NOT_READ, f"type {short(kind)} is not read by this program, {readable}")
         node.refuse(kind not in READ, f"type is {short(kind)}, {readable}")
+        node.refuse(node.has("sticking-coefficient"), f"{STICKING}, which is not read by this program.")
         for key in [key for key in node.data if key not in KEYS]:
             like = closest(key, KEYS)
             node.refuse(like, f"unknown key {short(key)}{like}?")

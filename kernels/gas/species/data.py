@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...engine.errors import MixtureError, refuse
-from .arrays import Checks, checked_arrays, checked_kij, locked
+from .arrays import Checks, Rules, checked_arrays, checked_kij, locked
 from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
 from .gas_constant import chosen as chosen_gas_constant
@@ -128,7 +128,8 @@ class SpeciesData(_Arrays):
         of_atoms: W follows from compositions, so that a large one is no error of units.
         where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
-        checks = Checks(listed(names), where, chosen_gas_constant(gas_constant))
+        rules = Rules(without_critical, of_atoms)
+        checks = Checks(listed(names), where, chosen_gas_constant(gas_constant), rules)
         checks.check_names()
 
         unknown = set(arrays) - set(BY_NAME)
@@ -138,7 +139,7 @@ class SpeciesData(_Arrays):
         # Numbers of each species.
         arrays |= dict(W=W, omega=omega, nasa_low=nasa_low, nasa_high=nasa_high, T_mid=T_mid)
         nine = _nine_coefficients(checks, arrays)
-        data = checked_arrays(checks, arrays, without_critical, of_atoms) | nine
+        data = checked_arrays(checks, arrays) | nine
 
         # Numbers of pairs.
         kij = arrays.get("kij")

@@ -218,15 +218,17 @@ def fluid_of(name: str, W: float) -> Fluid | None:
 
 def own_rows(path: str | pathlib.Path, species_names, W) -> dict[str, Fluid]:
     """{name of a species: its row} of a user's table: the row of the species' own name, in upper or lower case, or of
-    its substance.
+    its substance under another usual name: a row `Ethanol` is that of C2H5OH.
 
     W (ns,): molar masses [kg/mol]. Raises MixtureError for a table of which no species has a row, and for a row of
     another molar mass.
     """
-    rows = {name.upper(): row for name, row in read(path).items()}
+    rows = read(path)
+    by_name = {name.upper(): row for name, row in rows.items()}
     found = {}
     for name, mass in zip(species_names, W):
-        row = rows.get(name.upper()) or rows.get(names().get(name.upper(), "").upper())
+        row = by_name.get(name.upper()) or by_name.get(names().get(name.upper(), "").upper())
+        row = row or _of_its_substance(name, rows)
         if row is None:
             continue
         refuse(
@@ -238,11 +240,20 @@ def own_rows(path: str | pathlib.Path, species_names, W) -> dict[str, Fluid]:
 
     refuse(
         not found,
-        f"table of fluids {path}: rows {', '.join(row.fluid for row in rows.values()) or 'none'}; wanted a row with "
-        f"the name of a species: {', '.join(species_names)}.",
+        f"table of fluids {path}: rows {', '.join(rows) or 'none'}; wanted a row with the name of a species: "
+        f"{', '.join(species_names)}.",
         MixtureError,
     )
     return found
+
+
+def _of_its_substance(name: str, rows: dict[str, Fluid]) -> Fluid | None:
+    """The row whose name can mean only the substance that this species is; None for a formula of several isomers."""
+    from .brought import substances  # reads the package's species: for names that the table spells otherwise
+
+    substance = substances(name)
+    same = [row for own, row in rows.items() if len(substance) == 1 and substances(own) == substance]
+    return same[0] if len(same) == 1 else None
 
 
 def row_of(species, s: int) -> Fluid | None:

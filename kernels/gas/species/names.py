@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from ...engine.errors import closest
+from .listed import as_typed
 from .units import short
 
 
@@ -70,6 +71,8 @@ def own_name(name, names) -> str | None:
         return None
     if name in names:
         return name
+
+    name = as_typed(name)
     found = _kept(names).find(name)
     if found is not None:
         return found
