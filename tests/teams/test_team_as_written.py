@@ -186,3 +186,40 @@ def test_indices_among_real_numbers(be, kind):
     INDICES.run(arrays, be, quick=True)
     for name, values in wanted.items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), np.broadcast_to(values, (9, 37)), name)
+
+
+EQUAL = written(
+    "equal_numbers",
+    Range("n"),
+    arrays="k(n):int32 flag(n):logical x(n) y(n) r(n):real32 out(6,n) told(n):stream at(n):whole",
+    writes="out told at",
+    numbers="mode",
+)
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("mode", [0, 3])
+def test_numbers_that_are_equal_and_conditions_of_all(be, mode, check):
+    """NaN equals nothing. A condition is 1 or 0 where a number is stored."""
+    if check and be.style != "packs":
+        pytest.skip("check mode is for a CPU")
+    n = 37
+    rng = np.random.default_rng(mode)
+    k, flag = (rng.integers(-1, 3, n).astype(np.int32) for _ in range(2))
+    x, y, r = rng.integers(0, 3, n) / 2, rng.integers(0, 3, n) / 2, rng.integers(0, 3, n).astype(np.float32) / 2
+    x[5] = y[5] = y[7] = np.nan
+    arrays = be.placed(k=k, flag=flag, x=x, y=y, r=r, out=np.zeros((6, n)), told=np.zeros(n), at=np.zeros(n, int))
+    EQUAL.run(arrays, be, mode=mode, check=check, quick=True)
+
+    i, is_3, same, is_set = np.arange(n), mode == 3, x == y, flag != 0
+    wanted = [
+        same + 2 * (x != 0.5) + 4 * (k == x),
+        ((i == 2.5) | (r == y)) + 2 * (k != 1.5),
+        (is_3 & (x > 0.5)) + 2 * (is_set | (mode == 0)),
+        (~np.bool_(is_3) | (k > 1)) + 2 * (is_set & is_3),
+        same != (k > 1),
+        same == ~is_set,
+    ]
+    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.array(wanted, float))
+    np.testing.assert_array_equal(be.to_host(arrays["told"]), x == 0.5)
+    np.testing.assert_array_equal(be.to_host(arrays["at"]), i[::-1])
