@@ -130,7 +130,7 @@ def _outside_of_assertions(message: str) -> str:
 
 def _shown_call(text: str) -> str:
     """The call `NAME(m, ...)` that a compiler shows of the source, where it is no call: BODY_CALL(NAME(m, ...))."""
-    found = re.search(r"(?s)no match for call to.*?BODY_CALL\((\w+)\(", text)
+    found = re.search(r"(?s)no match for call to.*?(?:BODY|ASKED)_CALL\((\w+)\(", text)
     return found[1] if found else ""
 
 
