@@ -93,7 +93,8 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto min(const A &a, cons
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto operator+(const A &a) { return whole_of(a); }
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto abs(const A &a) { return max(a, 0 - a); }
 
-template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {
+// C: vmask, or bool where all lanes share the condition
+template <class C, class A, class B> POINT_FN auto chosen_whole(const C &condition, const A &yes, const B &no) {
     const auto a = whole_of(yes);
     const auto b = whole_of(no);
     BothWhole<A, B> c;
@@ -101,6 +102,14 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask conditi
     for (int l = 0; l < VECTOR_LANES; ++l)
         c.lane[l] = lane_of(condition, l) ? long(lane_of(a, l)) : long(lane_of(b, l));
     return c;
+}
+
+template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {
+    return chosen_whole(condition, yes, no);
+}
+
+template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(bool condition, const A &yes, const B &no) {
+    return chosen_whole(condition, yes, no);
 }
 
 // Two whole numbers, the same for all lanes

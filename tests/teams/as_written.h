@@ -117,4 +117,7 @@ template <class M, class I> POINT_FN void equal_numbers(const M &m, const I i) {
     auto next = m.n - 1 - i;
     next -= 1, next += 1;
     m.at(i) = next;
+    m.chosen(0, i) = select(m.mode == 3, m.big(i), i);
+    m.chosen(1, i) = select(m.mode == 3, 7, m.big(i)) + select(m.mode == 3, next, m.k(i));
+    m.chosen(2, i) = m.big(select(m.mode == 3, m.at(i), i));
 }

@@ -191,8 +191,9 @@ def test_indices_among_real_numbers(be, kind):
 EQUAL = written(
     "equal_numbers",
     Range("n"),
-    arrays="k(n):int32 flag(n):logical x(n) y(n) r(n):real32 out(6,n) told(n):stream at(n):whole",
-    writes="out told at",
+    arrays="k(n):int32 big(n):whole flag(n):logical x(n) y(n) r(n):real32 "
+    "out(6,n) told(n):stream at(n):whole chosen(3,n):whole",
+    writes="out told at chosen",
     numbers="mode",
 )
 
@@ -200,7 +201,7 @@ EQUAL = written(
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("mode", [0, 3])
 def test_numbers_that_are_equal_and_conditions_of_all(be, mode, check):
-    """NaN equals nothing. A condition is 1 or 0 where a number is stored."""
+    """NaN equals nothing. A condition is 1 or 0 where a number is stored. Whole numbers beyond 2^53 stay as they are."""
     if check and be.style != "packs":
         pytest.skip("check mode is for a CPU")
     n = 37
@@ -208,7 +209,9 @@ def test_numbers_that_are_equal_and_conditions_of_all(be, mode, check):
     k, flag = (rng.integers(-1, 3, n).astype(np.int32) for _ in range(2))
     x, y, r = rng.integers(0, 3, n) / 2, rng.integers(0, 3, n) / 2, rng.integers(0, 3, n).astype(np.float32) / 2
     x[5] = y[5] = y[7] = np.nan
-    arrays = be.placed(k=k, flag=flag, x=x, y=y, r=r, out=np.zeros((6, n)), told=np.zeros(n), at=np.zeros(n, int))
+    big = rng.integers(2**60, 2**62, n)
+    arrays = be.placed(k=k, big=big, flag=flag, x=x, y=y, r=r, out=np.zeros((6, n)), told=np.zeros(n))
+    arrays |= be.placed(at=np.zeros(n, int), chosen=np.zeros((3, n), int))
     EQUAL.run(arrays, be, mode=mode, check=check, quick=True)
 
     i, is_3, same, is_set = np.arange(n), mode == 3, x == y, flag != 0
@@ -223,3 +226,5 @@ def test_numbers_that_are_equal_and_conditions_of_all(be, mode, check):
     np.testing.assert_array_equal(be.to_host(arrays["out"]), np.array(wanted, float))
     np.testing.assert_array_equal(be.to_host(arrays["told"]), x == 0.5)
     np.testing.assert_array_equal(be.to_host(arrays["at"]), i[::-1])
+    chosen = [big, 7 + i[::-1], big[::-1]] if is_3 else [i, big + k, big]
+    np.testing.assert_array_equal(be.to_host(arrays["chosen"]), chosen)
