@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from team_cases import kernel
 
-from kernels import League, MDRange, Range, Sizes, get_backend
+from kernels import ArgumentError, League, MDRange, Range, Sizes, get_backend
 
 HEADER = pathlib.Path(__file__).with_name("as_written.h")
 
@@ -112,7 +112,7 @@ def test_whole_numbers_in_formulas(be, n2):
 SMALL = written(
     "small_targets",
     League("1", team=1),
-    arrays="k(n):int32 x(n) out(3,10):whole told(members):whole",
+    arrays="k(n):int32 x(n) out(3,10):whole told(team):whole",
     writes="out told",
 )
 
@@ -129,6 +129,13 @@ def test_targets_of_four_bytes_and_of_one(be, team, vector):
         wanted = [k.sum(), most, least, bits, most * 10, (k > -7).all(), (k > 5).any(), k.argmin(), least, most]
         np.testing.assert_array_equal(be.to_host(arrays["out"]), [wanted] * 3)
         np.testing.assert_array_equal(be.to_host(arrays["told"]), np.ones(team))
+
+
+def test_an_array_with_a_number_for_each_member():
+    """Extents that name `team` follow the sizes of the call: another array than that is refused, not written beyond."""
+    arrays = dict(k=np.ones(5, np.int32), x=np.ones(5), out=np.zeros((3, 10), int), told=np.zeros(3, int))
+    with pytest.raises(ArgumentError, match="array 'told', extent team: 3, wanted 64"):
+        SMALL.bind(arrays, "cpu", Sizes(64, 2))
 
 
 # ---- variables
@@ -201,7 +208,7 @@ EQUAL = written(
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("mode", [0, 3])
 def test_numbers_that_are_equal_and_conditions_of_all(be, mode, check):
-    """NaN equals nothing. A condition is 1 or 0 where a number is stored. Whole numbers beyond 2^53 stay as they are."""
+    """NaN equals nothing. A condition that is stored is 1 or 0. Whole numbers beyond 2^53 stay as they are."""
     if check and be.style != "packs":
         pytest.skip("check mode is for a CPU")
     n = 37

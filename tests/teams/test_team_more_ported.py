@@ -319,17 +319,13 @@ DIGITS = of_teams(
     "sorted",
     numbers="shift",
 )
-ATTRACTED = {
-    team: of_teams(
-        f"attracted_{team}x{vector}",
-        League(f"(n + {team - 1}) // {team}", team=team, vector=vector, scratch={"team 0": f"tile({team},3)"}),
-        "x(n,2) mass(n) f(n,2)",
-        "f",
-        body="attracted",
-        results="energy",
-    )
-    for team, vector in ((1, 1), (7, 4), (64, 2), (3, 32))
-}
+ATTRACTED = of_teams(
+    "attracted",
+    League("(n + team - 1) // team", team=64, vector=2, scratch={"team 0": "tile(team,3)"}),
+    "x(n,2) mass(n) f(n,2)",
+    "f",
+    results="energy",
+)
 LEVELS = of_teams(
     "three_levels",
     League("E", team="auto 4", vector=8),
@@ -402,14 +398,15 @@ def test_a_pass_of_a_radix_sort(be, sizes):
         np.testing.assert_array_equal(be.to_host(arrays["sorted"]), np.take_along_axis(k, order, 1))
 
 
-@pytest.mark.parametrize("team", ATTRACTED)
+@of_sizes
+@of_sizes_quick
 @pytest.mark.parametrize("n", [0, 1, 100])
-def test_all_attract_all(be, team, n):
-    """Whole numbers, exact in any order."""
+def test_all_attract_all(be, sizes, n):
+    """Whole numbers, exact in any order. A member keeps what it sums from tile to tile, so that sizes are declared."""
     rng = np.random.default_rng(n)
     x, mass = rng.integers(-9, 9, (n, 2)) * 1.0, rng.integers(1, 9, n) * 1.0
     arrays = be.placed(x=x, mass=mass, f=np.full((n, 2), np.nan))
-    found = ATTRACTED[team].run(arrays, be, quick=True)
+    found = ATTRACTED.run(arrays, be, sizes, quick=True)
     apart = x[None] - x[:, None]
     np.testing.assert_array_equal(be.to_host(arrays["f"]), (mass[None, :, None] * apart).sum(1))
     assert found == {"energy": (mass * (apart**2).sum(2)).sum()}

@@ -120,7 +120,7 @@ def test_numbers_and_formulas_that_are_refused():
 
     for text, words in {
         "n // (n - 3)": "division by zero",
-        "k + 1": "'k' is not known; known: n",
+        "k + 1": "'k' is not known; known: team, vector, n",
         "n ** 2": "wanted numbers, names and",
         "n - 9": "league of .-6., wanted 0 or more",
     }.items():
