@@ -273,6 +273,7 @@ template <class F, class Error> struct ScanBody {
         else if constexpr (TakesPlain<A, decltype(plain)>::value) with_plain_sum(sum, plain);
         else error(i, sum, last);
     }
+    template <class A> static constexpr bool HAS_PLAIN_SUM = !CanCall<F, long, A &, bool>::value;
 };
 
 template <class F, class Error> POINT_FN ScanBody<F, Error> scan_body(const F &f, const Error &error) {

@@ -7,14 +7,14 @@ import pytest
 from team_cases import kernel
 
 import kernels
-from kernels import Scan, get_backend
+from kernels import BackendError, Scan, get_backend
 from kernels.engine.errors import CompileError
 
 HEADER = pathlib.Path(__file__).with_name("scans.h")
 
 
 def scan(name, over="n", **more):
-    return kernel(f"scan_{name}", Scan(over), header=HEADER, **({"body": name} | more))
+    return kernel(f"scan_{name}", Scan(over), **({"header": HEADER, "body": name} | more))
 
 
 INTEGRAL = scan("integral", arrays="width(n) f(n) to(n)", writes="to", results="total")
@@ -199,6 +199,24 @@ def test_a_plain_sum_of_32_bits_beyond_them(be):
     arrays = be.placed(v=v, at=np.zeros(301, np.int32))
     assert PLAIN["plain_wide"].run(arrays, be, quick=True) == {"total": v.sum(dtype=np.int64)}
     np.testing.assert_array_equal(be.to_host(arrays["at"]), np.cumsum(v, dtype=np.int64).astype(np.int32))
+
+
+OTHERWISE = scan(
+    "otherwise",
+    body="plain_most",
+    header=HEADER.with_name("plain_scans.h"),
+    arrays="v(n):whole at(n):whole",
+    writes="at",
+    results="most:whole",
+)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_plain_sum_that_is_joined_otherwise_is_told(threads):
+    """A maximum that is declared as a sum."""
+    v = np.random.default_rng(1).integers(0, 99, 20011)
+    with pytest.raises(BackendError, match="joins them otherwise than the declared reducer does"):
+        OTHERWISE.run(dict(v=v, at=np.zeros_like(v)), get_backend("cpu", threads=threads), quick=True)
 
 
 @pytest.mark.parametrize("body, result", [("plain_places", "count"), ("plain_sums", "total:whole")])
