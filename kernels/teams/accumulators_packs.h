@@ -1,8 +1,6 @@
 // What a body adds to on a CPU: a number for each lane of its packs, folded at the end.
 #pragma once
 
-template <class X> POINT_FN vec pack_of(const X &x) { return vec(x); }
-POINT_FN vec pack_of(const vmask &x) { return select(x, vec(1.0), vec(0.0)); }
 POINT_FN vec chosen(vmask c, vec yes, vec no) { return select(c, yes, no); }
 
 struct Lane {  // of the pack at work
@@ -103,4 +101,11 @@ template <bool FULL, class A, class F> POINT_FN void each_value(const Lanes<FULL
         f(i.first + l * i.step, x);
         to.set(l, x);
     }
+}
+
+// Of the body of a scan: the lane that each_lane is at
+template <class R, class T, class F> POINT_FN void with_plain_sum(ScanPackAccumulator<R, T> &sum, const F &f) {
+    T x = sum.lane(sum.at.alone);
+    as_plain_number<ScanPackAccumulator<R, T>>(x, f);
+    sum.set(sum.at.alone, x);
 }

@@ -201,6 +201,13 @@ def _check_names(where: str, new: TeamKernel) -> None:
     twice = [name for name in names if names.count(name) > 1]
     refuse(twice, f"{where}: the name '{twice[0] if twice else ''}' is there twice.")
 
+    # An extent is a number in the body, `m.n`.
+    extents = new.inferred()
+    refuse_others(where, *extents)
+    fields = [array.name for array in (*new.arrays, *new.scratch)] + [pool for pool, _ in new.tokens]
+    both = [name for name in extents if name in fields]
+    refuse(both, f"{where}: '{both[0] if both else ''}' is an extent, m.{both[0] if both else ''}, and something else.")
+
 
 def _keep(new: TeamKernel) -> None:
     """Keep a declared kernel by its name. Raises ArgumentError for a name that is taken."""

@@ -65,6 +65,8 @@ POINT_FN vec &operator/=(vec &a, const vec &b) { return a = a / b; }
 POINT_FN vec operator+(const vec &a) { return a; }
 
 // ---- questions about real numbers
+POINT_FN vmask operator==(const vec &a, const vec &b) { return a <= b && a >= b; }
+POINT_FN vmask operator!=(const vec &a, const vec &b) { return !(a == b); }
 constexpr double LARGEST_NUMBER = IN_SINGLE ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
 POINT_FN vmask isnan(const vec &x) { return !(x <= x); }
 POINT_FN vmask isinf(const vec &x) { return fabs(x) > LARGEST_NUMBER; }
@@ -91,7 +93,8 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto min(const A &a, cons
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto operator+(const A &a) { return whole_of(a); }
 template <class A, WITH_WHOLE(A, A)> POINT_FN auto abs(const A &a) { return max(a, 0 - a); }
 
-template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {
+// C: vmask, or bool where all lanes share the condition
+template <class C, class A, class B> POINT_FN auto chosen_whole(const C &condition, const A &yes, const B &no) {
     const auto a = whole_of(yes);
     const auto b = whole_of(no);
     BothWhole<A, B> c;
@@ -99,6 +102,14 @@ template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask conditi
     for (int l = 0; l < VECTOR_LANES; ++l)
         c.lane[l] = lane_of(condition, l) ? long(lane_of(a, l)) : long(lane_of(b, l));
     return c;
+}
+
+template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(vmask condition, const A &yes, const B &no) {
+    return chosen_whole(condition, yes, no);
+}
+
+template <class A, class B, WITH_WHOLE(A, B)> POINT_FN auto select(bool condition, const A &yes, const B &no) {
+    return chosen_whole(condition, yes, no);
 }
 
 // Two whole numbers, the same for all lanes
@@ -135,4 +146,17 @@ template <class A, class B, WITH_CONDITIONS(A, B)> POINT_FN vmask operator||(con
     return truth_of(a) || truth_of(b);
 }
 #undef WITH_CONDITIONS
+
+// A condition that all lanes share beside one of each lane
+POINT_FN vmask operator&&(bool a, vmask b) { return a ? b : b && !b; }
+POINT_FN vmask operator||(bool a, vmask b) { return a ? b || !b : b; }
+POINT_FN vmask operator&&(vmask a, bool b) { return b && a; }
+POINT_FN vmask operator||(vmask a, bool b) { return b || a; }
+template <class A, WITH_WHOLE(A, A)> POINT_FN vmask operator&&(bool a, const A &b) { return a && truth_of(b); }
+template <class A, WITH_WHOLE(A, A)> POINT_FN vmask operator||(bool a, const A &b) { return a || truth_of(b); }
+template <class A, WITH_WHOLE(A, A)> POINT_FN vmask operator&&(const A &a, bool b) { return b && truth_of(a); }
+template <class A, WITH_WHOLE(A, A)> POINT_FN vmask operator||(const A &a, bool b) { return b || truth_of(a); }
+
+POINT_FN vmask operator==(vmask a, vmask b) { return (a && b) || !(a || b); }
+POINT_FN vmask operator!=(vmask a, vmask b) { return !(a == b); }
 #undef WITH_WHOLE

@@ -36,6 +36,7 @@ class Items(abc.ABC):
     sharing = 0  # the same, of a block that has copies of scattered arrays; 0: as without
     takes = ""  # what the body takes, for messages of a compiler
     takes_behind = ""  # and behind its results
+    takes_plain_sum = False  # its result may be a plain number, which the body reads and writes
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
     arguments: typing.ClassVar[tuple[str, ...]] = ()  # C++: further arguments of the loop
@@ -205,8 +206,12 @@ class ScanItems(RangeItems):
     sharing = 0
     at_work = 512  # of a multiprocessor: a thread has the registers for its indices
     takes_behind = "`bool last`"
+    takes_plain_sum = True
     loop = "for_scan<{threads}, {each}, {results}, {in_packs}>"
-    call = "[{captured}](const auto i, auto &result, bool last) INLINED BODY_CALL({body}(m, i, result, last))"
+    call = (
+        "scan_body([{captured}](const auto i, auto &result, bool last) INLINED ASKED_CALL({body}(m, i, result, last)), "
+        "[m](const auto i, auto &result, bool last) {{ {body}(m, i, result, last); }})"
+    )
 
     def ahead_of(self, kernel_scatters):
         return super().ahead_of(True)

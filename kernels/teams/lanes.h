@@ -46,10 +46,15 @@ template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k
 }
 
 template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i, Lanes<FULL> k) { return i + -k; }
+template <bool FULL> POINT_FN Lanes<FULL> &operator+=(Lanes<FULL> &i, long k) { return i = i + k; }
+template <bool FULL> POINT_FN Lanes<FULL> &operator-=(Lanes<FULL> &i, long k) { return i = i - k; }
 
 // clang-format on
 template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) { return i; }
 POINT_FN scalar as_number(long i) { return scalar(i); }
+// A pack of real numbers; a condition is 1 or 0
+template <class X> POINT_FN vec pack_of(const X &x) { return vec(x); }
+POINT_FN vec pack_of(const vmask &x) { return select(x, vec(1.0), vec(0.0)); }
 // where all lanes share the condition
 POINT_FN vec select(bool condition, vec yes, vec no) { return condition ? yes : no; }
 
@@ -388,7 +393,7 @@ template <class T, class I> template <class X> POINT_FN void Elements<T, I>::sto
     constexpr bool FULL = I::IS_FULL;
     if constexpr (SAME<T, scalar> && SAME<I, Lanes<FULL>>) {
         T *const to = data + i.first;
-        const vec all(x);
+        const vec all = pack_of(x);
         if (FULL && i.step == 1) store(to, all);
         else if (FULL) store_strided(to, i.step, all);
         else if (i.step == 1) store_first(i.count, to, all);
@@ -402,7 +407,7 @@ template <class T, class I>
 template <class X, class F>
 POINT_FN typename Elements<T, I>::Value Elements<T, I>::changed(const X &x, const F &f) const {
     if constexpr (SAME<T, scalar> && SAME<I, Lanes<I::IS_FULL>>) {
-        const vec now = f(value, vec(x));
+        const vec now = f(value, pack_of(x));
         store_all(now);
         return now;
     } else { // one after the other: an index may stand there twice

@@ -34,7 +34,7 @@ class Operands:
 
         self.arrays = arrays
         self.dtype = self._real()
-        self.names: dict[str, int] = {}
+        self.names = self._sizes()
         self.values: dict[str, typing.Any] = {}
         self.from_host: list[tuple[str, str]] = []
 
@@ -42,6 +42,13 @@ class Operands:
         self._read_extents()
         self._place()
         self._add_results()
+
+    def _sizes(self) -> dict[str, int]:
+        """{name: value} of members and lanes, which formulas of a league may name."""
+        if not self.kernel.items.has_teams:
+            return {}
+        team, vector = self.kernel.organisation()
+        return {"team": team, "vector": vector}
 
     def number_of(self, text: str, of: str) -> int:
         """The integer that a formula of the declaration gives here. of: the formula's owner, for messages."""

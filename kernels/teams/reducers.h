@@ -39,13 +39,15 @@ template <class F, class... A> struct CallOf<decltype(void(unevaluated<const F &
 
 template <class F, class... A> using CanCall = CallOf<void, F, A...>;
 
-// Of a lambda that is a call. A CPU asks whether it can be called: with packs of indices, with single ones.
+// Of a lambda that is a call, of which CanCall may ask whether it can be made. A CPU asks of each body: with packs of
+// indices, with single ones.
+#define ASKED_CALL(...) \
+    ->decltype((void)__VA_ARGS__) { __VA_ARGS__; }
 #ifdef ON_DEVICE
 #define BODY_CALL(...) \
     { __VA_ARGS__; }
 #else
-#define BODY_CALL(...) \
-    ->decltype((void)__VA_ARGS__) { __VA_ARGS__; }
+#define BODY_CALL(...) ASKED_CALL(__VA_ARGS__)
 #endif
 
 template <class X> struct HasNoFraction {
@@ -262,6 +264,27 @@ template <class R, class T> struct ScanAccumulator {
     template <class... X> POINT_FN void join(const X &...x) { reducer.join(value, Made<T>::of(x...)); }
     ACCUMULATES
 };
+
+// The sum of a scan as a plain number that f reads and writes. Where f takes an `int`, the upper bits of a sum of 64
+// bits are kept beside it.
+template <class A, class F> struct TakesPlain;
+template <template <class, class> class A, class R, class T, class F> struct TakesPlain<A<R, T>, F> {
+    static constexpr bool AN_INT = SAME<R, Sum> && SAME<T, long> && CanCall<F, int &>::value;
+    static constexpr bool value = AN_INT || CanCall<F, T &>::value;
+};
+
+template <class A, class T, class F> POINT_FN void as_plain_number(T &sum, const F &f) {
+    if constexpr (TakesPlain<A, F>::AN_INT) {
+        const int before = int(sum);
+        int own = before;
+        f(own);
+        sum += int(unsigned(own) - unsigned(before));
+    } else f(sum);
+}
+
+template <class R, class T, class F> POINT_FN void with_plain_sum(ScanAccumulator<R, T> &sum, const F &f) {
+    as_plain_number<ScanAccumulator<R, T>>(sum.value, f);
+}
 
 // What f(i, s, false) gives.
 template <class F, class R, class T, class I> POINT_FN void given_by(const F &f, I i, T &x, const R &reducer) {

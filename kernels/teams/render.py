@@ -360,7 +360,10 @@ def _bodies(kernels) -> tuple:
     """(body, header, what it takes) of each body, for a compiler's errors."""
     found = {}
     for kernel in kernels:
-        taken = [kernel.items.takes, *[f"`S &{result.name}`" for result in kernel.results]]
+        taken = [kernel.items.takes]
+        for result in kernel.results:
+            plain = f", or `{result.value} &{result.name}`" if kernel.items.takes_plain_sum else ""
+            taken.append(f"`S &{result.name}`{plain}")
         if kernel.items.takes_behind:
             taken.append(kernel.items.takes_behind)
         found[kernel.body] = (kernel.body, kernel.header, f"takes {', then '.join(taken)}")

@@ -39,7 +39,8 @@ template <class R, class T> struct ScanOneByOne {
         }
         return all;
     }
-    template <class Body> POINT_FN void go_through(const Body &body, T before) const {
+    // Returns all behind the last part
+    template <class Body> POINT_FN T go_through(const Body &body, T before) const {
         T x[PARTS];
         for (int p = 0; p < PARTS; ++p) {
             x[p] = before;
@@ -53,6 +54,7 @@ template <class R, class T> struct ScanOneByOne {
         } else
             for (int p = 0; p < PARTS; ++p)
                 for (long i = of_part(p); i < of_part(p + 1); ++i) last_pass(body, i, x[p], reducer);
+        return x[PARTS - 1];
     }
     // All behind the block
     template <class Body> POINT_FN T in_one_pass(const Body &body, T before) const {
@@ -120,8 +122,14 @@ template <class R, class T> struct ScanFront {
     }
 };
 
-// all = the sum of all; returns 1 without memory. origin: the first index of the first block, `begin` or some that are
-// missing ahead of it
+// Whether a body has its sum as a plain number, of whole ones. It may join them otherwise than its reducer does, which
+// shows: the last pass then ends with another sum than the first one.
+template <class Body, class R, class T>
+constexpr bool IS_CHECKED = HasNoFraction<T>::value && OfThread<Body>::template HAS_PLAIN_SUM<ScanAccumulator<R, T>>;
+constexpr int OTHERWISE = 2;
+
+// all = the sum of all; returns 1 without memory, OTHERWISE for such a body. origin: the first index of the first
+// block, `begin` or some that are missing ahead of it
 template <class Block, class R, class T, class Body, class... Views>
 POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begin, const Body &body,
                          const Views &...later) {
@@ -131,7 +139,7 @@ POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begi
         const long first = origin + number * Block::SIZE, behind = first + Block::SIZE;
         return Block(first, first < begin ? begin : first, behind < end ? behind : end);
     };
-    if (threads == 1 && Block::IN_ONE_PASS) {
+    if (threads == 1 && Block::IN_ONE_PASS && !IS_CHECKED<Body, R, T>) {
         const auto own = asking(of_thread(body), ask);
         R().neutral(all);
         for (long number = 0; number < blocks; ++number) all = block_of(number).in_one_pass(own, all);
@@ -142,7 +150,8 @@ POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begi
     const ScanSums<R, T> sums(blocks);
     if (!sums.of_block) return 1;
     alignas(128) long taken = 0; // blocks
-#pragma omp parallel num_threads(threads) if (threads > 1)
+    int failed = 0;
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
     {
         const auto own = asking(of_thread(body), ask);
         const auto sum_of = [&](long number) { return block_of(number).sum(own); };
@@ -151,13 +160,20 @@ POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begi
             const long number = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
             if (number >= blocks) break;
             Block block = block_of(number);
-            sums.settle(number, block.sum(own));
-            block.go_through(own, front.all_before(number, sums, sum_of));
+            const T of_block = block.sum(own);
+            sums.settle(number, of_block);
+            const T before = front.all_before(number, sums, sum_of);
+            const T behind = block.go_through(own, before);
+            if constexpr (IS_CHECKED<Body, R, T>) {
+                T wanted = before;
+                R().join(wanted, of_block);
+                if (behind != wanted) failed = OTHERWISE;
+            }
         }
         done_past();
     }
     all = ScanFront<R, T>().all_before(blocks, sums, [](long) { return T(); });
-    return 0;
+    return failed;
 }
 
 // IN_PACKS: the body has no each_lane. later: arrays with an element for each index
@@ -174,5 +190,9 @@ POINT_FN int for_scan(long items, int threads, const League &a, const Place *tot
         failed = scan_blocks<ScanInPacks<R, T>, R, T>(all, items, threads, origin, begin, body, later...);
     } else failed = scan_blocks<ScanOneByOne<R, T>, R, T>(all, items, threads, begin, begin, body, later...);
     if (!failed) put(totals[0], all);
+    if (failed == OTHERWISE)
+        snprintf(
+            a.report->problem, sizeof a.report->problem,
+            "the body gives other values in the last pass, or joins them otherwise than the declared reducer does");
     return failed;
 }

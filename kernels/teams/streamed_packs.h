@@ -30,7 +30,7 @@ template <class T, class I, class X> POINT_FN void assign_streamed(const Element
     if constexpr (FULL && sizeof(T) == sizeof(scalar) && SAME<I, Lanes<FULL>>) {
         scalar *const to = (scalar *)(at.data + at.i.first);
         if (at.i.step == 1 && size_t(to) % 16 == 0) {
-            if constexpr (SAME<T, scalar>) return stream(to, vec(x));
+            if constexpr (SAME<T, scalar>) return stream(to, pack_of(x));
             T lane[VECTOR_LANES];
             for (int l = 0; l < VECTOR_LANES; ++l) lane[l] = T(lane_of(x, l));
             return stream(to, bytes_of(lane));

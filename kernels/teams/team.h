@@ -258,6 +258,28 @@ template <class F> struct PlainFunction {
 
 template <class F> POINT_FN PlainFunction<F> plain_function(const F &f) { return {f}; }
 
+// The body of a scan over all indices. It takes its sum as `S &s`, or as a plain number, `long &s`: index by index
+// then. error: the same call, of which a compiler says what is wrong.
+template <class F, class Error> struct ScanBody {
+    F f;
+    Error error;
+    template <class I, class A>
+    POINT_FN auto operator()(const I &i, A &sum, bool last) const -> decltype(void(f(i, sum, last))) {
+        f(i, sum, last);
+    }
+    template <class A> POINT_FN void operator()(long i, A &sum, bool last) const {
+        const auto plain = [&](auto &x) ASKED_CALL(f(i, x, last));
+        if constexpr (CanCall<F, long, A &, bool>::value) f(i, sum, last);
+        else if constexpr (TakesPlain<A, decltype(plain)>::value) with_plain_sum(sum, plain);
+        else error(i, sum, last);
+    }
+    template <class A> static constexpr bool HAS_PLAIN_SUM = !CanCall<F, long, A &, bool>::value;
+};
+
+template <class F, class Error> POINT_FN ScanBody<F, Error> scan_body(const F &f, const Error &error) {
+    return {f, error};
+}
+
 // sum = the sum of all that f(i, s) gives to s, for all i of a range: s += x. With a reducer, what it makes of them:
 // s.join(x). A function f(a, b) is a reducer, too, whose neutral element comes in as x.
 template <class Range, class F, class T> POINT_FN void reduce(const Range &range, const F &f, T &sum) {

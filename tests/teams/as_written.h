@@ -103,3 +103,21 @@ template <class M, class I, class J> POINT_FN void values_of_indices(const M &m,
     m.chosen(i, j) = select(0.75 * i < 2, 1.5 * i, 3.0 - j);
     m.whole(i, j) = 3 * i - j;
 }
+
+// Numbers that are equal, conditions that all indices share, conditions as numbers
+template <class M, class I> POINT_FN void equal_numbers(const M &m, const I i) {
+    const auto same = m.x(i) == m.y(i);
+    m.out(0, i) = select(same, 1.0, 0.0) + select(m.x(i) != 0.5, 2.0, 0.0) + select(m.k(i) == m.x(i), 4.0, 0.0);
+    m.out(1, i) = select(i == 2.5 || m.r(i) == m.y(i), 1.0, 0.0) + select(1.5 != m.k(i), 2.0, 0.0);
+    m.out(2, i) = select(m.mode == 3 && m.x(i) > 0.5, 1.0, 0.0) + select(m.flag(i) || m.mode == 0, 2.0, 0.0);
+    m.out(3, i) = select(m.mode != 3 || m.k(i) > 1, 1.0, 0.0) + select(m.flag(i) && m.mode == 3, 2.0, 0.0);
+    m.out(4, i) = same != (m.k(i) > 1);
+    m.out(5, i) += same == !m.flag(i);
+    m.told(i) = m.x(i) == 0.5;
+    auto next = m.n - 1 - i;
+    next -= 1, next += 1;
+    m.at(i) = next;
+    m.chosen(0, i) = select(m.mode == 3, m.big(i), i);
+    m.chosen(1, i) = select(m.mode == 3, 7, m.big(i)) + select(m.mode == 3, next, m.k(i));
+    m.chosen(2, i) = m.big(select(m.mode == 3, m.at(i), i));
+}

@@ -13,6 +13,8 @@ from hosts import ROOT
 from kernels import League, Range, get_backend, team_kernel
 from kernels.engine import backend as backends
 from kernels.engine.backend import cuda
+from kernels.engine.backend.entry import PACKS, THREADS
+from kernels.teams.render import render
 
 HEADER = pathlib.Path(__file__).with_name("teams.h")
 JOINS = HEADER.with_name("joins.h")
@@ -38,6 +40,16 @@ def is_stand_in(be):
 
 def kernel(name, over, header=HEADER, **more):
     return team_kernel(name, over, header=header, **more)
+
+
+def compiled_for(declared, where):
+    """The machine code of a declared kernel of a thousand indices. where: "cpu", or an architecture, by NVRTC."""
+    entry = PACKS if where == "cpu" else THREADS
+    sized = declared.sized([1000] * len(declared.items.extents), entry.in_blocks, lambda _: 1000)
+    source = render([sized], entry, np.float64, quick=True)
+    if where == "cpu":
+        return get_backend("cpu").compile(source)
+    return MACHINE_CODE(source, where)
 
 
 # members x lanes: parts of warps, whole ones, several, and a last one that is not whole

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from team_cases import kernel
 
-from kernels import League, MDRange, Range, Sizes, get_backend
+from kernels import ArgumentError, League, MDRange, Range, Sizes, get_backend
 
 HEADER = pathlib.Path(__file__).with_name("as_written.h")
 
@@ -112,7 +112,7 @@ def test_whole_numbers_in_formulas(be, n2):
 SMALL = written(
     "small_targets",
     League("1", team=1),
-    arrays="k(n):int32 x(n) out(3,10):whole told(members):whole",
+    arrays="k(n):int32 x(n) out(3,10):whole told(team):whole",
     writes="out told",
 )
 
@@ -129,6 +129,13 @@ def test_targets_of_four_bytes_and_of_one(be, team, vector):
         wanted = [k.sum(), most, least, bits, most * 10, (k > -7).all(), (k > 5).any(), k.argmin(), least, most]
         np.testing.assert_array_equal(be.to_host(arrays["out"]), [wanted] * 3)
         np.testing.assert_array_equal(be.to_host(arrays["told"]), np.ones(team))
+
+
+def test_an_array_with_a_number_for_each_member():
+    """Extents that name `team` follow the sizes of the call: another array than that is refused, not written beyond."""
+    arrays = dict(k=np.ones(5, np.int32), x=np.ones(5), out=np.zeros((3, 10), int), told=np.zeros(3, int))
+    with pytest.raises(ArgumentError, match="array 'told', extent team: 3, wanted 64"):
+        SMALL.bind(arrays, "cpu", Sizes(64, 2))
 
 
 # ---- variables
@@ -186,3 +193,45 @@ def test_indices_among_real_numbers(be, kind):
     INDICES.run(arrays, be, quick=True)
     for name, values in wanted.items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), np.broadcast_to(values, (9, 37)), name)
+
+
+EQUAL = written(
+    "equal_numbers",
+    Range("n"),
+    arrays="k(n):int32 big(n):whole flag(n):logical x(n) y(n) r(n):real32 "
+    "out(6,n) told(n):stream at(n):whole chosen(3,n):whole",
+    writes="out told at chosen",
+    numbers="mode",
+)
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("mode", [0, 3])
+def test_numbers_that_are_equal_and_conditions_of_all(be, mode, check):
+    """NaN equals nothing. A condition that is stored is 1 or 0. Whole numbers beyond 2^53 stay as they are."""
+    if check and be.style != "packs":
+        pytest.skip("check mode is for a CPU")
+    n = 37
+    rng = np.random.default_rng(mode)
+    k, flag = (rng.integers(-1, 3, n).astype(np.int32) for _ in range(2))
+    x, y, r = rng.integers(0, 3, n) / 2, rng.integers(0, 3, n) / 2, rng.integers(0, 3, n).astype(np.float32) / 2
+    x[5] = y[5] = y[7] = np.nan
+    big = rng.integers(2**60, 2**62, n)
+    arrays = be.placed(k=k, big=big, flag=flag, x=x, y=y, r=r, out=np.zeros((6, n)), told=np.zeros(n))
+    arrays |= be.placed(at=np.zeros(n, int), chosen=np.zeros((3, n), int))
+    EQUAL.run(arrays, be, mode=mode, check=check, quick=True)
+
+    i, is_3, same, is_set = np.arange(n), mode == 3, x == y, flag != 0
+    wanted = [
+        same + 2 * (x != 0.5) + 4 * (k == x),
+        ((i == 2.5) | (r == y)) + 2 * (k != 1.5),
+        (is_3 & (x > 0.5)) + 2 * (is_set | (mode == 0)),
+        (~np.bool_(is_3) | (k > 1)) + 2 * (is_set & is_3),
+        same != (k > 1),
+        same == ~is_set,
+    ]
+    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.array(wanted, float))
+    np.testing.assert_array_equal(be.to_host(arrays["told"]), x == 0.5)
+    np.testing.assert_array_equal(be.to_host(arrays["at"]), i[::-1])
+    chosen = [big, 7 + i[::-1], big[::-1]] if is_3 else [i, big + k, big]
+    np.testing.assert_array_equal(be.to_host(arrays["chosen"]), chosen)

@@ -90,6 +90,10 @@ BODIES = {
     "teams": ("team_cases",),
     "strangers": ("test_team_strangers",),
     "joins": tuple([f"test_team_{law}" for law in OF_JOINS]),
+    "ported": ("test_team_ported",),
+    "ported_teams": ("test_team_ported",),
+    "more_ported": ("test_team_more_ported",),
+    "more_ported_teams": ("test_team_more_ported",),
 }
 
 

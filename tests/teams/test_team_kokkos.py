@@ -6,7 +6,6 @@ from team_cases import HEADER, kernel
 
 import kernels
 from kernels import League, Range, Scan, get_backend
-from kernels.engine.errors import CompileError
 from kernels.teams.render import counts_lanes
 
 EPS = np.finfo(float).eps
@@ -221,89 +220,6 @@ def test_a_sort_with_many_barriers(be, n):
     arrays = be.placed(x=x.copy())
     SORTED.run(arrays, be, quick=True)
     np.testing.assert_array_equal(be.to_host(arrays["x"]), np.sort(x, 1))
-
-
-def message_of(tmp_path, over, arguments, statement, **more) -> str:
-    """What the compiler says about a body of one statement, on a CPU."""
-    header = tmp_path / "slips.h"
-    types = ", ".join([f"class {kind}" for kind in ("M", *arguments)])
-    takes = ", ".join(["const M &m", *arguments.values()])
-    header.write_text(f"#pragma once\ntemplate <{types}> POINT_FN void slips({takes}) {{\n    {statement};\n}}\n")
-    with kernels.registry.temporary():
-        slips = kernel("slips", over, header=header, **more)
-        with pytest.raises(CompileError) as told:
-            slips.run({"x": np.zeros(3), "k": np.zeros(3, np.int32)}, "cpu", quick=True)
-    return str(told.value)
-
-
-@pytest.mark.parametrize(
-    "statement, words",
-    [
-        ("m.x(i) = 1.0", "an input is written"),
-        ("m.k(i) = 1", "an input is written"),
-        ("if (s > 1.0) s += 1.0", "neither read nor assigned"),
-        ("s += m.x[i]", "an element of an array of a team kernel is m.v(i)"),
-        ("s += m.z(i)", "an array or a number that the declaration does not name"),
-        ("s += m.x(i, i)", "as many indices as the array has dimensions"),
-    ],
-)
-def test_slips_that_the_compiler_explains(tmp_path, statement, words):
-    """What a device refuses, a CPU refuses, too: there a pack that is read is an object, which could be assigned."""
-    arguments = {"I": "const I i", "S": "S &s"}
-    told = message_of(tmp_path, Range("n"), arguments, statement, arrays="x(n) k(n):int32", results="s")
-    assert "kernel 'slips' (slips.h, line 3)" in told and words in told
-
-
-LOOP = "whose function takes an index"
-
-
-@pytest.mark.parametrize(
-    "statement, words",
-    [
-        ("team.team_barrier()", "docs/howto/kokkos.md has those of Kokkos with their names here"),
-        ("parallel_for(TeamThreadRange(team, 3), [&](int) {})", "docs/howto/kokkos.md has it with its name here"),
-        ("KOKKOS_ASSERT(m.n > 0)", "docs/howto/kokkos.md has it with its name here"),
-        ("team.for_vector(m.n, [&](auto i) { m.k(i) = std::max(m.x(i), 0.0); })", "all without std::"),
-        ("team.for_each(3, [&](int i, int j) { m.k(i) = j; })", LOOP),
-        ("double s; reduce(team.each(3), [&](int i) { return m.x(i); }, s)", LOOP),
-        ("double s; reduce(3, [&](int i, double &t) { t += m.x(i); }, s)", LOOP),
-        ("m.b(0) = 1.0", "scratch is had by a team or a member"),
-        ("team.member().scratch(m.b)(0) = 1.0", "scratch of a team is had by the team"),
-        ("scan(team.each(3), [&](long i, auto &s) { s += 1; })", "`bool last` in a scan"),
-        ("atomic_add(m.x(0), 1.0)", "an atomic changes an element of an array in `writes`"),
-    ],
-)
-def test_slips_in_teams(tmp_path, statement, words):
-    """With the line of the body, also where the error is in what it calls."""
-    league = League("1", team=8, scratch={"team 0": "b(4)"})
-    told = message_of(tmp_path, league, {"Team": "const Team &team"}, statement, arrays="x(n) k(n):int32", writes="k")
-    assert "kernel 'slips' (slips.h, line 3)" in told and words in told
-
-
-@pytest.mark.parametrize("statement", ["m.k(i) = m.x(i)", "m.x(i) = 1.0", "atomic_add(m.x(i), 1.0)"])
-def test_slips_of_scattered_arrays(tmp_path, statement):
-    told = message_of(tmp_path, Range("n"), {"I": "const I i"}, statement, arrays="x(n):scatter k(n):int32", writes="k")
-    assert "kernel 'slips' (slips.h, line 3)" in told and "marked :scatter is only added to" in told
-
-
-@pytest.mark.parametrize(
-    "body, words",
-    [
-        (
-            "void other(const M &m, const I i)",
-            "kernel 'slips': slips.h has no body of this name; functions there: other",
-        ),
-        ("void slips(const M &m)", "kernel 'slips' (slips.h, line 3): its body does not take what"),
-    ],
-)
-def test_a_body_that_is_not_as_declared(tmp_path, body, words):
-    header = tmp_path / "slips.h"
-    header.write_text(f"#pragma once\n// void slips(\ntemplate <class M, class I> POINT_FN {body} {{}}\n")
-    with kernels.registry.temporary():
-        slips = kernel("slips", Range("n"), header=header, arrays="x(n)")
-        with pytest.raises(CompileError) as told:
-            slips.run({"x": np.zeros(3)}, "cpu", quick=True)
-    assert words in str(told.value)
 
 
 BODIES = {name: Range("n") for name in ("counted", "plain", "calling", "single", "both")} | {"nested": League("1")}

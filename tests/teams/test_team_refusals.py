@@ -29,6 +29,13 @@ from kernels.engine.errors import CompileError
         (dict(over=League("1", scratch={"team 2": "s(4)"})), "scratch of 'team 2', wanted team 0, team 1"),
         (dict(over=League("1"), numbers="n:long"), "a number is marked .'long'., wanted real or whole"),
         (dict(over=League("1"), arrays="v(n)", numbers="v"), "the name 'v' is there twice"),
+        (dict(over=Range("n"), arrays="n(n)"), "'n' is an extent, m.n, and something else"),
+        (dict(over=League("n"), arrays="v(n,s)", scratch={"team 0": "s(4)"}), "takes no 'scratch'"),
+        (
+            dict(over=League("n", scratch={"team 0": "s(4)"}), arrays="v(n,s)"),
+            "'s' is an extent, m.s, and something else",
+        ),
+        (dict(over=Range("n"), arrays="v(n,int)"), "'int' is no name in C"),
         (dict(over=League("1", vector=3)), "members of 3 lanes; wanted 1, 2, 4, 8, 16 or 32"),
         (dict(over=League("1", team=512, vector=4)), "512 members of 4 lanes; wanted .*1024"),
         (dict(over=League("1"), header="none.h"), "none.h' does not exist"),
@@ -113,7 +120,7 @@ def test_numbers_and_formulas_that_are_refused():
 
     for text, words in {
         "n // (n - 3)": "division by zero",
-        "k + 1": "'k' is not known; known: n",
+        "k + 1": "'k' is not known; known: team, vector, n",
         "n ** 2": "wanted numbers, names and",
         "n - 9": "league of .-6., wanted 0 or more",
     }.items():

@@ -7,14 +7,14 @@ import pytest
 from team_cases import kernel
 
 import kernels
-from kernels import Scan, get_backend
+from kernels import BackendError, Scan, get_backend
 from kernels.engine.errors import CompileError
 
 HEADER = pathlib.Path(__file__).with_name("scans.h")
 
 
 def scan(name, over="n", **more):
-    return kernel(f"scan_{name}", Scan(over), header=HEADER, **({"body": name} | more))
+    return kernel(f"scan_{name}", Scan(over), **({"header": HEADER, "body": name} | more))
 
 
 INTEGRAL = scan("integral", arrays="width(n) f(n) to(n)", writes="to", results="total")
@@ -156,6 +156,85 @@ def test_a_sum_that_is_taken_for_a_single_number(tmp_path):
         )
         with pytest.raises(CompileError, match=r"single.h, line 2.*Likely: the sum of a scan is one number for each"):
             single.bind({"v": np.arange(5)}, "cpu", quick=True)
+
+
+PLAIN = {
+    body: kernel(body, Scan("n"), header=HEADER.with_name("plain_scans.h"), **more)
+    for body, more in {
+        "plain_places": dict(arrays="v(n) at(n):int32", writes="at", results="count:whole"),
+        "plain_places_of_int": dict(arrays="v(n) at(n):int32", writes="at", results="count:whole"),
+        "plain_sums": dict(arrays="v(n) to(n)", writes="to", results="total"),
+        "plain_most": dict(arrays="v(n):whole at(n):whole", writes="at", results="most:max:whole"),
+        "plain_wide": dict(arrays="v(n):int32 at(n):int32", writes="at", results="total:whole"),
+    }.items()
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, 20011])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sums_that_are_plain_numbers(be, n, threads):
+    """`long &sum`, `int &sum`, `scalar &sum`, and a largest number; whole numbers, so that sums are exact."""
+    if threads > 1 and be.style == "packs":
+        be = get_backend("cpu", threads=threads)
+    v = whole(n)
+    there = np.flatnonzero(v >= 0)
+    for body in ("plain_places", "plain_places_of_int"):
+        arrays = be.placed(v=v.astype(float), at=np.full(n, -7, np.int32))
+        assert PLAIN[body].run(arrays, be, quick=True) == {"count": there.size}
+        np.testing.assert_array_equal(be.to_host(arrays["at"])[: there.size], there)
+
+    arrays = be.placed(v=v.astype(float), to=np.full(n, np.nan))
+    assert PLAIN["plain_sums"].run(arrays, be, quick=True) == {"total": v.sum()}
+    np.testing.assert_array_equal(be.to_host(arrays["to"]), np.cumsum(v))
+
+    arrays = be.placed(v=v, at=np.zeros(n, np.int64))
+    most = np.maximum.accumulate(v)
+    assert PLAIN["plain_most"].run(arrays, be, quick=True) == {"most": most[-1] if n else np.iinfo(np.int64).min}
+    np.testing.assert_array_equal(be.to_host(arrays["at"]), most)
+
+
+def test_a_plain_sum_of_32_bits_beyond_them(be):
+    """The body sees the lower bits, the result has them all."""
+    v = np.random.default_rng(1).integers(2**29, 2**30, 301).astype(np.int32)
+    arrays = be.placed(v=v, at=np.zeros(301, np.int32))
+    assert PLAIN["plain_wide"].run(arrays, be, quick=True) == {"total": v.sum(dtype=np.int64)}
+    np.testing.assert_array_equal(be.to_host(arrays["at"]), np.cumsum(v, dtype=np.int64).astype(np.int32))
+
+
+OTHERWISE = scan(
+    "otherwise",
+    body="plain_most",
+    header=HEADER.with_name("plain_scans.h"),
+    arrays="v(n):whole at(n):whole",
+    writes="at",
+    results="most:whole",
+)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_plain_sum_that_is_joined_otherwise_is_told(threads):
+    """A maximum that is declared as a sum."""
+    v = np.random.default_rng(1).integers(0, 99, 20011)
+    with pytest.raises(BackendError, match="joins them otherwise than the declared reducer does"):
+        OTHERWISE.run(dict(v=v, at=np.zeros_like(v)), get_backend("cpu", threads=threads), quick=True)
+
+
+@pytest.mark.parametrize("body, result", [("plain_places", "count"), ("plain_sums", "total:whole")])
+def test_a_plain_sum_of_another_type_is_refused(body, result):
+    with kernels.registry.temporary():
+        wrong = kernels.team_kernel(
+            f"wrong_{body}",
+            Scan("n"),
+            header=HEADER.with_name("plain_scans.h"),
+            body=body,
+            arrays="v(n) at(n):int32 to(n)",
+            writes="at to",
+            results=result,
+        )
+        arrays = dict(v=np.zeros(3), at=np.zeros(3, np.int32), to=np.zeros(3))
+        own = "scalar" if result == "count" else "long"
+        with pytest.raises(CompileError, match=rf"kernel '{body}' \(plain_scans.h, line \d+\).*`{own} &"):
+            wrong.bind(arrays, "cpu", quick=True)
 
 
 STALLED = scan("stalled", arrays="v(n) calls(2):whole told(1):whole", writes="v calls told", results="total")

@@ -21,7 +21,8 @@ _CAUSES = {
     r"Kokkos|\bKOKKOS_|\b(parallel_(for|reduce|scan)|Team(Thread|Vector)Range|ThreadVectorRange|Per(Team|Thread))\b": (
         "a name of Kokkos: docs/howto/kokkos.md has it with its name here"
     ),
-    r"no match for call to .*<lambda|function .?lambda .* cannot be called|over_range|has class type but it has type": (
+    r"no match for call to .*<lambda|function (template )?.?lambda .* (cannot be called|matches)|over_range|"
+    r"ha(s|ve) class type but it has type": (
         "a loop over team.each(n), team.vector(n) or member.vector(n), whose function takes an index, `auto i` or "
         "`long i`, behind it what a reduce or a scan adds to, `auto &s`, and behind that `bool last` in a scan"
     ),
@@ -95,12 +96,24 @@ def cause(source: Source, text: str) -> str:
     # The line in a header: of the error itself, else of the instantiation that led to it.
     found = in_header or inside or place.search(text, start) or place.search(text)
     if not found:
-        return ""
+        return _without_line(source, text, error)
 
     path, line = found[1], int(found[2])
 
     kernel = _named_by_compiler(source, text) or _above(source, headers[path], line)
     return f"kernel '{kernel}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1] + error[2])}\n"
+
+
+def _without_line(source: Source, text: str, error: re.Match) -> str:
+    """About a body of teams of which the compiler names no line, as NVRTC does in what a lambda calls."""
+    lines = [int(line) for line in re.findall(r"\.(?:cpp:|cu[:(])(\d+)", text)]
+    above = "\n".join(source.text.splitlines()[: max(lines, default=0)])
+    kernels = re.findall(r"\bKERNEL\(run_(\w+),", above)
+    if not kernels:
+        return ""
+    likely = _likely(error[1] + error[2])
+    place = f"kernel '{kernels[-1]}' ({source.bodies[0][1].name})"
+    return f"{place}: {error[1].strip()}.{likely} Bound for a CPU, it is told with its line.\n"
 
 
 def _not_as_declared(name: str, header, arguments: str) -> str:
@@ -130,7 +143,7 @@ def _outside_of_assertions(message: str) -> str:
 
 def _shown_call(text: str) -> str:
     """The call `NAME(m, ...)` that a compiler shows of the source, where it is no call: BODY_CALL(NAME(m, ...))."""
-    found = re.search(r"(?s)no match for call to.*?BODY_CALL\((\w+)\(", text)
+    found = re.search(r"(?s)no match for call to.*?(?:BODY|ASKED)_CALL\((\w+)\(", text)
     return found[1] if found else ""
 
 
