@@ -12,7 +12,7 @@ from ..engine.errors import ArgumentError, MixtureError, refuse
 from .records import Constants, Provider
 from .registry import registry
 
-KINDS = ("values", "pairs", "upper", "tables")  # the fields of Constants that hold arrays
+KINDS = ("values", "pairs", "rows", "unit_rows", "upper", "tables")  # the fields of Constants that hold arrays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +137,14 @@ def _moved(made: Constants | str, move) -> Constants | str:
     if isinstance(made, str):
         return made
 
-    values = {name: move(array) for name, array in made.values.items()}
-    pairs = {name: move(array) for name, array in made.pairs.items()}
-    upper = {name: move(array) for name, array in made.upper.items()}
-    return dataclasses.replace(made, values=values, pairs=pairs, upper=upper)
+    def of(arrays: dict) -> dict:
+        return {name: move(array) for name, array in arrays.items()}
+
+    return dataclasses.replace(
+        made,
+        values=of(made.values),
+        pairs=of(made.pairs),
+        rows=of(made.rows),
+        unit_rows=of(made.unit_rows),
+        upper=of(made.upper),
+    )

@@ -42,19 +42,19 @@ def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
 
 
 def tiles(matrix: np.ndarray, part: str = WHOLE) -> np.ndarray:
-    """A (ns, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a
-    time, one number a lane. Row 2t + q of a tile is that of species 4q + t. part: LOWER has the columns up to the
-    tile's last row, UPPER those from its first row on."""
-    ns = len(matrix)
-    padded = np.zeros((-(-ns // 8) * 8, -(-ns // 8) * 8))
-    padded[:ns, :ns] = matrix
+    """A (rows, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a
+    time, one number a lane. Row 2t + q of a tile is row 4q + t of the matrix. part: of (ns, ns), LOWER has the columns
+    up to the tile's last row, UPPER those from its first row on."""
+    rows, ns = matrix.shape
+    padded = np.zeros((-(-rows // 8) * 8, -(-ns // 8) * 8))
+    padded[:rows, :ns] = matrix
 
     lane = np.arange(32)
     row = 4 * (lane // 4 % 2) + lane // 8
     columns = -(-ns // 4) * 4
     out = []
 
-    for tile in range(0, ns, 8):
+    for tile in range(0, rows, 8):
         begin = tile if part == UPPER else 0
         end = min(tile + 8, columns) if part == LOWER else columns
         for step in range(begin, end, 4):

@@ -193,6 +193,11 @@ class PlannedConstants:
                     self.values[name] = np.concatenate([self.values[name], found.array.ravel()])
             if self.pairs == "units":
                 self.wide.append(name)  # the units for less than doubles lose too much
+        elif found.kind in ("rows", "unit_rows"):
+            if self.pairs == "units" and self.precision != "single":  # SUMS_BY_UNITS of pairs.h
+                self.values[name] = tiles(found.array)
+            elif found.kind == "rows":
+                self.values[name] = found.array.ravel()
         elif found.kind == "upper":
             if self.pairs == "units":
                 self.values[name] = tiles(found.array, UPPER)

@@ -241,6 +241,10 @@ class Constants:
     # Matrices over pairs, laid out for each backend by code generation: symmetric (ns, ns) for quadratic forms, or
     # (terms, ns, ns) with zeros on the diagonal for products with vectors
     pairs: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    # Rows (count, ns) of sums over the species: a GPU's matrix units read them by tiles, others as in `values`
+    rows: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    # The same for matrix units alone; others read numbers of `values`
+    unit_rows: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     # Symmetric matrices over pairs (ns, ns), of which a GPU's matrix units read the diagonal and what is beyond it
     upper: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     # (windows, rows, 4) in single precision, the cubics of each window

@@ -117,7 +117,7 @@ def test_a_users_table_counts_for_transport(tmp_path):
     own = user_table(tmp_path / "own.csv", sigma=2 * ROWS["N2"].sigma)
     models = dict(equation="mapped", viscosity="residual")
     plain, wide = (Mixture.from_yaml(N2, **models, **more) for more in ({}, dict(fluids=own)))
-    ratio = plain.constant("residual_sigma15").array / wide.constant("residual_sigma15").array
+    ratio = plain.constant("residual_sizes").array / wide.constant("residual_sizes").array
     assert ratio == pytest.approx(0.5**1.5, rel=1e-15)
 
 

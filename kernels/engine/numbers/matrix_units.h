@@ -106,6 +106,80 @@ template <class M, class Use> POINT_FN void for_tiles(const Use &use) {
     for_constants<TILES<M>>([&](auto tile) { use(MatrixTile<M, tile.value>()); });
 }
 
+// Eight sums that the four lanes of a row have of each of their four points, c[half][2 r + q] = sum number 4 q + (lane
+// % 4), given to the threads that own the points. Each lane sends the sums of one point to its owner, then those of the
+// next: a lane's registers are rotated before and after, since their numbers are known to the compiler.
+template <class T> POINT_FN void rotated_if(const bool condition, const int by, T (&x)[4]) {
+    const T old[4] = {x[0], x[1], x[2], x[3]};
+    UNROLL
+    for (int i = 0; i < 4; ++i) x[i] = condition ? old[(i + by) & 3] : old[i];
+}
+
+template <class T> POINT_FN void rotated(const int by, T (&x)[4]) {
+    rotated_if(by & 1, 1, x);
+    rotated_if(by & 2, 2, x);
+}
+
+template <int COUNT, class R> POINT_FN void sums_to_owners(const Lane &at, const double (&c)[2][4], R (&sums)[COUNT]) {
+    const int owner = at.lane >> 3; // 2 half + r of the lane's own point
+    UNROLL
+    for (int q = 0; 4 * q < COUNT; ++q) {
+        double given[4] = {c[0][q], c[0][2 + q], c[1][q], c[1][2 + q]};
+        rotated(at.species, given);
+
+        double got[4];
+        UNROLL
+        for (int step = 0; step < 4; ++step)
+            got[(4 - step) & 3] = __shfl_sync(WARP, given[step], 4 * (at.lane & 7) + ((owner - step) & 3));
+        rotated(4 - owner, got);
+
+        UNROLL
+        for (int k = 0; k < 4; ++k)
+            if (4 * q + k < COUNT) sums[4 * q + k] = R(got[k]);
+    }
+}
+
+// Sums over the species s of Y_s times element (k, s) of constant matrices: sums[k] of up to eight rows k, and the sum
+// of the squares of those of ROWS other rows. The halves of the warp are not unrolled, as below.
+template <int ROWS, class M, int COUNT, class R, class Species>
+POINT_FN void tile_sums_and_squares(const double *tile, const double *others, const Species &Y, R (&sums)[COUNT],
+                                    R &squares) {
+    static_assert(COUNT <= 8, "the rows of a tile");
+    double c[2][4] = {};
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
+        decltype(Y.of_lane(0)) n[2];
+        Operand<M> y;
+        at.points_of(Y, half, n);
+        for_elements<M>(at, [&](int i, int s, int r) { y[i][r] = widened(n[r][s]); });
+
+        const auto products = [&](const double *from, double (&to)[4]) {
+            double column[STEPS<M>];
+            UNROLL
+            for (int i = 0; i < STEPS<M>; ++i) column[i] = from[32 * i + at.lane];
+            UNROLL
+            for (int q = 0; q < 4; ++q) to[q] = 0;
+            multiply_add<STEPS<M>>(to, y, column);
+        };
+
+        UNROLL
+        for (int q = 0; q < 4; ++q) c[0][q] = c[1][q]; // of the first half when the second is done
+        products(tile, c[1]);
+
+        if constexpr (ROWS > 0) {
+            double sum[2] = {0, 0};
+            for_constants<(ROWS + 7) / 8>([&](const auto number) {
+                double of_rows[4];
+                products(others + 32 * STEPS<M> * number.value, of_rows);
+                UNROLL
+                for (int q = 0; q < 4; ++q) sum[q >> 1] += of_rows[q] * of_rows[q];
+            });
+            at.to_owners(sum, half, squares.v);
+        }
+    }
+    sums_to_owners(Lane(), c, sums);
+}
+
 // The quadratic forms yKy, yKz, zKz. pair(s, n, x, y, z) forms the elements y and z of the two vectors from species
 // value n and one number x of the point. Here and below the loop over the two halves of the warp is not unrolled: the
 // operands of both would take twice the registers.
@@ -192,6 +266,40 @@ POINT_FN void quadratic_three(const double *lower, const double *upper, const Sp
         at.to_owners(sum_yy, half, yy.v);
         at.to_owners(sum_yz, half, yz.v);
         at.to_owners(sum_yw, half, zz_yw.v);
+    }
+}
+
+// yKy and yKz alone: all of Ky serves both.
+template <class M, class R, class Species, class Pair>
+POINT_FN void quadratic_with(const double *lower, const double *upper, const Species &Y, const R x, const Pair &pair,
+                             R &yy, R &yz) {
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
+        scalar x_row[2];
+        double sum_yy[2] = {0, 0};
+        double sum_yz[2] = {0, 0};
+        decltype(Y.of_lane(0)) n[2];
+        at.from_owners(x.v, half, x_row);
+        at.points_of(Y, half, n);
+
+        Operand<M> y, z;
+        for_elements<M>(at, [&](int i, int s, int r) {
+            R ys, zs;
+            pair(s, R(n[r][s]), R(x_row[r]), ys, zs);
+            y[i][r] = ys.v;
+            z[i][r] = zs.v;
+        });
+
+        for_tiles<M>([&](const auto tile) {
+            double cy[4] = {0, 0, 0, 0};
+            tile.add_whole(lower + at.lane, upper + at.lane, y, cy);
+            tile.for_rows([&](int i, int r, int c) {
+                sum_yy[r] += y[i][r] * cy[c];
+                sum_yz[r] += z[i][r] * cy[c];
+            });
+        });
+        at.to_owners(sum_yy, half, yy.v);
+        at.to_owners(sum_yz, half, yz.v);
     }
 }
 

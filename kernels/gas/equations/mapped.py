@@ -49,7 +49,7 @@ kernel(
     "T Y",
     f"a_mix a_T a_TT b_mix {MAP} shift_T shift_TT",
     "T > 0",
-    constants=f"{PAIRS} map_numbers",
+    constants=f"{PAIRS} map_numbers map_tiles?",
     spare="a_TT",  # transport reads a and a' alone
     packs=2,  # of four packs, the sums over pairs of ten species do not fit in the registers
 )
@@ -131,7 +131,7 @@ def inversion(name, reads, given, more="", valid=f"{RANGE}; 0 < p <= 1e9 Pa", al
             f"T unconverged{also}",
             valid,
             given=given + start,
-            constants=f"{PAIRS} {DELTA} {NASA} map_numbers{more}",
+            constants=f"{PAIRS} {DELTA} {NASA} map_numbers map_tiles?{more}",
             source=METHOD,
             packs=1,
             sweeps="states",

@@ -56,6 +56,24 @@ POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &ma
     map_of_sums(sums, map, shift_T, shift_TT);
 }
 
+// The same and b
+template <class M, class R, class Species>
+POINT_FN void map_and_covolume(const M &m, const R T, const Species &Y, R &b_mix, VolumeMap<R> &map, R &shift_T,
+                               R &shift_TT) {
+    if constexpr (SUMS_BY_UNITS) {
+        R rows[5], sums[7];
+        sums_of_rows<5, M>(m.map_tiles, Y, rows);
+        b_mix = rows[4];
+        UNROLL
+        for (int k = 0; k < 7; ++k) sums[k] = k < 4 ? rows[k] : R(0.0);
+        add_swelling(m, T, Y, sums + 4);
+        map_of_sums(sums, map, shift_T, shift_TT);
+    } else {
+        weighted_sum<M::NS>(b_mix, m.b_mass, Y);
+        map_sums(m, T, Y, map, shift_T, shift_TT);
+    }
+}
+
 // Y f, Y f', Y f'' of a species with f = sqrt(a_i). In unrolled loops the compiler knows m.
 template <class M, class R, class S>
 POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const S s, R &y, R &z, R &w) {
@@ -102,8 +120,7 @@ constexpr bool STORES_SPECIES = true;
 // The same with k_ij of all pairs, in a GPU's registers: K y serves y, z and w, so that the pairs take three
 // multiply-adds each.
 template <class M, class R, class Species, class Second>
-POINT_FN void held_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT, VolumeMap<R> &map,
-                           R &shift_T, R &shift_TT) {
+POINT_FN void held_attraction(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT) {
     R y[M::NS], z[M::NS], w[M::NS], K_y[M::NS], zz;
     FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
     held_products<M>(m.one_minus_kij, y, z, K_y, zz);
@@ -118,16 +135,13 @@ POINT_FN void held_mixture(const M &m, const R T, const Species &Y, R &a_mix, R 
     }
     a_T = yz + yz;
     if constexpr (!is_absent<Second>) a_TT = 2.0 * (zz + yw);
-    map_sums(m, T, Y, map, shift_T, shift_TT);
 }
 #endif
 
 // The same with any k_ij. On a CPU one sweep over the pairs serves the three vectors; elsewhere, and where a sweep asks
-// for a species again, numbers of the species are computed once and read in two. The sums of the map have a loop for
-// themselves, which leaves a CPU's registers to each.
+// for a species again, numbers of the species are computed once and read in two.
 template <class M, class R, class Species, class Second>
-POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT, VolumeMap<R> &map,
-                             R &shift_T, R &shift_TT) {
+POINT_FN void stored_attraction(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT) {
     constexpr bool slopes_alone = is_absent<Second>;
     R yz, zz;
     if constexpr (!STORES_SPECIES || (number<R>::lanes > 1 && (M::kij_dense || M::kij_none))) {
@@ -138,7 +152,8 @@ POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
             R w;
             bent(s, Y_s, at, y, z, w);
         };
-        bending_sums(m, Y, T, !slopes_alone, straight, bent, a_mix, yz, zz);
+        if constexpr (slopes_alone && M::kij_dense) quadratic_with(m, Y, T, straight, a_mix, yz);
+        else bending_sums(m, Y, T, !slopes_alone, straight, bent, a_mix, yz, zz);
         if constexpr (!slopes_alone) a_TT = zz + zz; // zKz + yKw
     } else {
         R y[M::NS], z[M::NS], w[M::NS];
@@ -153,22 +168,28 @@ POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
         }
     }
     a_T = yz + yz;
-    map_sums(m, T, Y, map, shift_T, shift_TT);
 }
 
+// The sums of the map have a loop for themselves where k_ij has one, which leaves a CPU's registers to each.
 template <class M, class R, class Species, class Second>
 POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &&a_TT, R &b_mix,
                              R &map_0, R &map_1, R &map_2, R &map_3, R &shift_T, R &shift_TT) {
     const R known_T = known_temperature(T);
     VolumeMap<R> map;
-    weighted_sum<M::NS>(b_mix, m.b_mass, Y);
-    if constexpr (SIDE_BY_SIDE<Species>) mapped_side_by_side(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
-    else if constexpr (M::kij_none && number<R>::lanes == 1)
+    if constexpr (SIDE_BY_SIDE<Species>) {
+        weighted_sum<M::NS>(b_mix, m.b_mass, Y);
+        mapped_side_by_side(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+    } else if constexpr (M::kij_none && number<R>::lanes == 1) {
+        weighted_sum<M::NS>(b_mix, m.b_mass, Y);
         summed_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+    } else {
 #ifdef SPECIES_HELD
-    else if constexpr (M::kij_dense) held_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+        if constexpr (M::kij_dense) held_attraction(m, known_T, Y, a_mix, a_T, a_TT);
+        else
 #endif
-    else stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+            stored_attraction(m, known_T, Y, a_mix, a_T, a_TT);
+        map_and_covolume(m, known_T, Y, b_mix, map, shift_T, shift_TT);
+    }
     map_0 = map.c0;
     map_1 = map.c1;
     map_2 = map.c2;

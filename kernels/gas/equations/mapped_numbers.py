@@ -353,14 +353,15 @@ LAW = {
 
 
 def volume_map(species, options) -> Constants:
-    """Rows of the map: c_0 .. c_3 [m3/kg], b 1.4 Q Tc [m3 K/kg] and 0.4 Tc [K] of each species; the species that have
-    tau, that have c_1 to c_3, and whose m is 2, not 8."""
+    """Rows of the map: c_0 .. c_3 [m3/kg], b 1.4 Q Tc [m3 K/kg] and 0.4 Tc [K] of each species; c_0 .. c_3 and b for
+    matrix units; the species that have tau, that have c_1 to c_3, and whose m is 2, not 8."""
     numbers = mapped_numbers(species)
     _, b = CUBICS[options["equation"]].ab(species)
 
     Q = np.where(np.abs(numbers.Q) < NO_SWELLING, 0, numbers.Q)
     swelling = b / species.W * Q * (1 + TAU_POLE) * numbers.Tc
-    rows = [*(b / species.W * numbers.P), swelling, TAU_POLE * numbers.Tc]
+    curve = b / species.W * numbers.P
+    rows = [*curve, swelling, TAU_POLE * numbers.Tc]
 
     notes = []
     for kind, text in LAW.items():
@@ -378,7 +379,12 @@ def volume_map(species, options) -> Constants:
         species_with("Curved", np.any(numbers.P[1:] != 0, axis=0)),
         species_with("Squared", numbers.m == SQUARED),
     ]
-    return Constants({"map_numbers": np.stack(rows)}, members="".join(members), notes=notes)
+    return Constants(
+        {"map_numbers": np.stack(rows)},
+        unit_rows={"map_tiles": np.stack([*curve, b / species.W])},
+        members="".join(members),
+        notes=notes,
+    )
 
 
-constants("map_numbers", volume_map, when={"equation": "mapped"}, at_once=True)
+constants("map_numbers map_tiles", volume_map, when={"equation": "mapped"}, at_once=True)

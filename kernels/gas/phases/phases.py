@@ -184,7 +184,7 @@ def kernel(name, reads, writes, source, **more):
         sweeps="states",
         alone=True,
         double_only=SINGLE,
-        constants=f"{PAIRS} {SUMS} {DELTA} {NASA} h_mid? W inv_p_ref {OWN} phase_delta? map_numbers?",
+        constants=f"{PAIRS} {SUMS} {DELTA} {NASA} h_mid? W inv_p_ref {OWN} phase_delta? map_numbers? map_tiles?",
         **{"valid": "two phases at most, T of 50 to 2000 K, p > 0", **more},
     )
 

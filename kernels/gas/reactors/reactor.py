@@ -65,7 +65,10 @@ DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
 def kernel(name, reads, writes, source, constants="", **more):
     """Two kernels, ideal_{name} and cubic_{name}: their constants differ."""
-    for equation, when, own in (("ideal", "ideal", ""), ("cubic", ROOTS, f" {PAIRS} {SUMS} {DELTA} map_numbers?")):
+    for equation, when, own in (
+        ("ideal", "ideal", ""),
+        ("cubic", ROOTS, f" {PAIRS} {SUMS} {DELTA} map_numbers? map_tiles?"),
+    ):
         point_kernel(
             f"{equation}_{name}",
             header="gas/reactors/reactor.h",

@@ -1,6 +1,7 @@
 // Composition and ideal-gas properties. The species' polynomial coefficients are summed first; then one polynomial of
 // the mixture is evaluated.
 #pragma once
+#include "gas/thermal/pairs.h"
 
 // sum(f_i weight_i) of mole or mass fractions f. NaN where they are not a composition (|sum f - 1| > WHOLE). All
 // results that depend on the composition are then NaN too, at this point only.
@@ -72,6 +73,22 @@ POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[CO
     }
 }
 
+// The same sums where T_mid of some species is below T, that of others above
+template <int COUNT, class M, class R, class Species>
+POINT_FN void nasa_between(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
+    UNROLL
+    for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+    FOR_OWN (s, M::NS) {
+        const R y = Y[s];
+        const R low = select(T <= m.T_mid[s], y, R(0.0));
+        const R high = y - low; // one of them is 0
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] += low * m.nasa_low[k * M::NS + s];
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] += high * m.nasa_high[k * M::NS + s];
+    }
+}
+
 // NASA-7 coefficients of the mixture [J/kg/K, ...]. The two ranges of a species meet at its own T_mid; T_mid itself
 // belongs to the lower range, as in CHEMKIN and Cantera. A pack (or warp) with all points below the lowest T_mid, or
 // all above the highest, needs one table only. A pack with points of both kinds, and none between, needs no choice for
@@ -82,19 +99,23 @@ POINT_FN void nasa_ranges(const M &m, const R T, const Species &Y, R (&c)[COUNT]
     const auto below = T <= m.T_mid_lowest[0];
     const auto above = T > m.T_mid_highest[0];
     if (all_of(below || above)) nasa_of_range(m, below, Y, c);
-    else {
+    else nasa_between(m, T, Y, c);
+}
+
+// The same by a GPU's matrix units. A point between the ranges of two species has sums of its own, so that its bits,
+// too, do not depend on its neighbours.
+template <int COUNT, class M, class R, class Species>
+POINT_FN void nasa_by_units(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
+    const auto below = T <= m.T_mid_lowest[0];
+    const auto above = T > m.T_mid_highest[0];
+    if (anywhere(above)) sums_of_rows<COUNT, M>(m.nasa_high_tiles, Y, c);
+    if (anywhere(below)) {
+        R low[COUNT];
+        sums_of_rows<COUNT, M>(m.nasa_low_tiles, Y, low);
         UNROLL
-        for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
-        FOR_OWN (s, M::NS) {
-            const R y = Y[s];
-            const R low = select(T <= m.T_mid[s], y, R(0.0));
-            const R high = y - low; // one of them is 0
-            UNROLL
-            for (int k = 0; k < COUNT; ++k) c[k] += low * m.nasa_low[k * M::NS + s];
-            UNROLL
-            for (int k = 0; k < COUNT; ++k) c[k] += high * m.nasa_high[k * M::NS + s];
-        }
+        for (int k = 0; k < COUNT; ++k) c[k] = select(below, low[k], c[k]);
     }
+    if (any_of(!(below || above))) nasa_between(m, T, Y, c);
 }
 
 // what both ranges leave: cold ranges, and the parts of the threads that share a point
@@ -161,7 +182,9 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
                T * (c[2] + T * (c[3] * 0.5 + T * (c[4] * (1.0 / 3.0) + T * (c[5] * 0.25 + T * (c[6] * 0.2)))));
     } else {
         R c[6];
-        nasa_mixture(m, T, Y, c);
+        if constexpr (SUMS_BY_UNITS) nasa_by_units(m, T, Y, c);
+        else nasa_ranges(m, T, Y, c);
+        nasa_complete(m, T, Y, c);
         cp_ig = nasa_cp(T, c);
         h_ig = nasa_enthalpy(T, c);
     }

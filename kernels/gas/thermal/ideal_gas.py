@@ -26,11 +26,12 @@ for name, unit, what, *per in (
 
 # of searches for a temperature, equilibria and reactors: SpeciesData.T_end
 END = "6000 K, or to the end of all polynomials where that is higher"
+SUMMED = 6  # coefficients of cp and h, which matrix units sum over the species
 REACTS_FROM = 200.0  # K, COLDEST of kinetics/rates.h
 COMPOSITION = "sum(Y) = 1 within 1e-6 (else NaN); Y >= -0.001, used as it is"
 NASA = (
-    "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa_cold? T_cold? T_cold_highest? nasa9? "
-    "nasa9_break?"
+    "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa_low_tiles? nasa_high_tiles? nasa_cold? "
+    "T_cold? T_cold_highest? nasa9? nasa9_break?"
 )
 
 option(
@@ -133,7 +134,9 @@ def ideal_gas(species, options) -> Constants:
             "cold_ranges": bool(has_cold.any()),
             "cold_reactions": bool(reacting.any()),
         }
-        return Constants(values | _nasa7(species, cold), sizes=sizes, numbers=numbers, notes=notes)
+        values |= _nasa7(species, cold)
+        tiles = {f"{name}_tiles": values[name][:SUMMED] for name in ("nasa_low", "nasa_high")}
+        return Constants(values, unit_rows=tiles, sizes=sizes, numbers=numbers, notes=notes)
 
     rows, T_break = _nasa9(species, cold)
     values |= dict(

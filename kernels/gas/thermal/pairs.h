@@ -290,6 +290,52 @@ POINT_FN R quadratic_one(const scalar *k, const Species &Y, const Element &eleme
 }
 #endif
 
+// Sums over the species by constants in rows: sums[k] = sum_s rows[k NS + s] Y_s. A GPU's matrix units form them in
+// double precision. In single precision they would wait for conversions.
+#ifdef MATRIX_UNITS
+constexpr bool SUMS_BY_UNITS = !IN_SINGLE;
+#else
+constexpr bool SUMS_BY_UNITS = false;
+template <int ROWS, class M, int COUNT, class R, class Species>
+POINT_FN void tile_sums_and_squares(const scalar *, const scalar *, const Species &, R (&)[COUNT], R &);
+#endif
+
+template <int COUNT, class M, class R, class Species>
+POINT_FN void sums_of_rows(const scalar *rows, const Species &Y, R (&sums)[COUNT]) {
+    if constexpr (SUMS_BY_UNITS) {
+        R none;
+        tile_sums_and_squares<0, M>(rows, rows, Y, sums, none);
+    } else {
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) sums[k] = R(0.0);
+        FOR_SPECIES (s, M::NS) {
+            const R y = Y[s];
+            UNROLL
+            for (int k = 0; k < COUNT; ++k) sums[k] += y * rows[k * M::NS + s];
+        }
+    }
+}
+
+// sums[k] of COUNT rows, and the squares of ROWS others
+template <int ROWS, class M, int COUNT, class R, class Species>
+POINT_FN void sums_and_squares(const scalar *rows, const scalar *others, const Species &Y, R (&sums)[COUNT],
+                               R &squares) {
+    if constexpr (SUMS_BY_UNITS) tile_sums_and_squares<ROWS, M>(rows, others, Y, sums, squares);
+    else {
+        constexpr int AT_ONCE = ROWS < 5 ? ROWS : 5;
+        sums_of_rows<COUNT, M>(rows, Y, sums);
+        squares = R(0.0);
+        for_constants<(ROWS + AT_ONCE - 1) / AT_ONCE>([&](const auto part) INLINED {
+            constexpr int first = decltype(part)::value * AT_ONCE;
+            constexpr int count = ROWS - first < AT_ONCE ? ROWS - first : AT_ONCE;
+            R sum[count];
+            sums_of_rows<count, M>(others + first * M::NS, Y, sum);
+            UNROLL
+            for (int k = 0; k < count; ++k) squares += sum[k] * sum[k];
+        });
+    }
+}
+
 // y M y with the three constant matrices of which a_ij(T) is made: pair_constant - 2 pair_linear s + pair_square s^2
 // (option mixing = pseudocritical), or (pair_constant + pair_square s^2)/s (a Redlich-Kwong phase that brings its own)
 template <class R> struct PairSums {
@@ -302,6 +348,17 @@ template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const 
         return {quadratic_one<M, R>(m.pair_constant, Y, itself), quadratic_one<M, R>(m.pair_linear, Y, itself),
                 quadratic_one<M, R>(m.pair_square, Y, itself)};
     } else return {R(0.0), R(0.0), R(0.0)};
+}
+
+// yKy and yKz alone, of the vectors straight(s, Y_s, x, y, z)
+template <class M, class R, class Species, class Straight>
+POINT_FN void quadratic_with(const M &m, const Species &Y, const R x, const Straight &straight, R &yy, R &yz_sum) {
+#ifdef MATRIX_UNITS
+    quadratic_with<M>(m.one_minus_kij, m.kij_upper, Y, x, straight, yy, yz_sum);
+#else
+    R zz;
+    quadratic_two<M>(m.one_minus_kij, Y, x, straight, yy, yz_sum, zz);
+#endif
 }
 
 // Whether a condition holds at a point of those that work together: on a GPU's matrix units the whole warp.

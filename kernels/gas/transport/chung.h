@@ -18,18 +18,20 @@ template <class M, class R, class Species>
 POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m, R &eps_m, R &omega_m, R &M_m, R &mu_r4,
                             R &kappa_m, R &inv_eps_m, R &inv_M_m, R &scale_m, R &unit_m, R &fill_m) {
     // Single sums over the mass fractions: x_s = W Y_s/W_s, the factor W follows below.
-    R t1 = R(0.0), t2 = R(0.0), t3 = R(0.0), t4 = R(0.0), t5 = R(0.0);
-    FOR_SPECIES (s, M::NS) {
-        const R y = Y[s];
-        t1 += y * m.chung_sigma15[s];
-        t2 += y * m.chung_eps[s];
-        t3 += y * m.chung_omega[s];
-        t4 += y * m.chung_dipole[s];
-        t5 += y * m.chung_kappa[s];
+    // The double sum of M_m is a sum of few squares where species are many.
+    R t[5], pairs;
+    if constexpr (M::CHUNG_SQUARES > 0)
+        sums_and_squares<M::CHUNG_SQUARES, M>(m.chung_rows, m.chung_squares, Y, t, pairs);
+    else {
+        sums_of_rows<5, M>(m.chung_rows, Y, t);
+        pairs = quadratic_one<M, R>(m.chung_pair, Y, [](auto, const auto y) { return y; });
     }
-
-    // The double sum of M_m.
-    const R pairs = W * W * quadratic_one<M, R>(m.chung_pair, Y, [](auto, const auto y) { return y; });
+    pairs = W * W * pairs;
+    const R t1 = t[0];
+    const R t2 = t[1];
+    const R t3 = t[2];
+    const R t4 = t[3];
+    const R t5 = t[4];
 
     // One division: r = 1/(t1 t2 pairs). sqrt(eps_m) = t2/t1.
     const R both = t1 * t2;

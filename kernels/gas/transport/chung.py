@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from ..declare import constants, option, point_kernel, quantity
+from ..few_squares import Form
 from ..records import Constants
 from ..species import OMEGA_VC
 
@@ -73,7 +74,7 @@ kernel(
     "chung_mixture",
     reads="Y W",
     writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
-    constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
+    constants="chung_rows chung_pair? chung_squares?",
     source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN,
     valid="everywhere",
     when=CONDUCTIVITY,
@@ -148,7 +149,7 @@ def volumes(species, options):
 
 
 def chung(species, options) -> Constants:
-    """Parameters of Chung's mixing rules: vectors (ns,) and a pair matrix (ns, ns).
+    """Parameters of Chung's mixing rules: rows (5, ns), and the form of a matrix over pairs (ns, ns).
 
     They are divided by the molar masses, so that the kernels sum over mass fractions. Raises MixtureError if a species
     has no critical properties.
@@ -167,17 +168,21 @@ def chung(species, options) -> Constants:
     root_M_ij = np.sqrt(2 * M[:, None] * M / (M[:, None] + M))
     share = np.sqrt(eps) * sigma / W
 
+    form = Form.of("chung", root_M_ij * share[:, None] * share)
+
+    rows = [
+        sigma**1.5,
+        np.sqrt(eps) * sigma**1.5,
+        species.omega * sigma**1.5,
+        dipole**2 / sigma**1.5,
+        np.sqrt(association),
+    ]
     return Constants(
-        dict(
-            chung_sigma15=sigma**1.5 / W,
-            chung_eps=np.sqrt(eps) * sigma**1.5 / W,
-            chung_omega=species.omega * sigma**1.5 / W,
-            chung_dipole=dipole**2 / sigma**1.5 / W,
-            chung_kappa=np.sqrt(association) / W,
-        ),
-        {"chung_pair": root_M_ij * share[:, None] * share},
+        pairs=form.pairs,
+        rows={"chung_rows": np.stack(rows) / W, **form.rows},
+        sizes=form.sizes,
         notes=[*notes, NOTES[options["chung"]]],
     )
 
 
-constants("chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair", chung, when=CONDUCTIVITY)
+constants("chung_rows chung_pair chung_squares", chung, when=CONDUCTIVITY)

@@ -11,13 +11,16 @@
 // x_s = W Y_s/W_s; the factor W follows below.
 template <class M, class R, class Species>
 POINT_FN void residual_mixture(const M &m, const Species &Y, const R W, R &inv_eps_m, R &inv_M_m, R &scale_m) {
-    R t1 = R(0.0), t2 = R(0.0);
-    FOR_SPECIES (s, M::NS) {
-        const R y = Y[s];
-        t1 += y * m.residual_sigma15[s];
-        t2 += y * m.residual_eps[s];
+    R t[2], pairs;
+    if constexpr (M::RESIDUAL_SQUARES > 0)
+        sums_and_squares<M::RESIDUAL_SQUARES, M>(m.residual_sizes, m.residual_squares, Y, t, pairs);
+    else {
+        sums_of_rows<2, M>(m.residual_sizes, Y, t);
+        pairs = quadratic_one<M, R>(m.residual_pair, Y, [](auto, const auto y) { return y; });
     }
-    const R pairs = W * W * quadratic_one<M, R>(m.residual_pair, Y, [](auto, const auto y) { return y; });
+    pairs = W * W * pairs;
+    const R t1 = t[0];
+    const R t2 = t[1];
 
     // One division: r = 1/(t1 t2 pairs). sqrt(eps_m) = t2/t1.
     const R both = t1 * t2;
@@ -42,13 +45,7 @@ template <class M, class R, class Species>
 POINT_FN void residual_coefficients(const M &m, const Species &Y, const R W, R &n1_m, R &n2_m, R &n3_m, R &n4_m,
                                     R &b1_m, R &b2_m, R &b3_m, R &f0_m, R &f1_m, R &Tc_mean) {
     R sum[7];
-    UNROLL
-    for (int k = 0; k < 7; ++k) sum[k] = R(0.0);
-    FOR_SPECIES (s, M::NS) {
-        const R y = Y[s];
-        UNROLL
-        for (int k = 0; k < 7; ++k) sum[k] += y * m.residual_rows[k * M::NS + s];
-    }
+    sums_of_rows<7, M>(m.residual_rows, Y, sum);
 
     n1_m = W * sum[0];
     n2_m = W * sum[1];

@@ -14,6 +14,7 @@ import numpy as np
 from ..declare import constants, exclusion, option, point_kernel, quantity
 from ..equations.mapped_numbers import TAU_POLE, mapped_numbers
 from ..equations.records import by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
+from ..few_squares import Form
 from ..records import Constants, species_with
 from ..species import SpeciesData
 from ..species.fluids import row_of
@@ -107,7 +108,7 @@ kernel(
     "residual_mixture",
     reads="Y W",
     writes="inv_eps_m inv_M_m scale_m",
-    constants="residual_sigma15 residual_eps residual_pair",
+    constants="residual_sizes residual_pair? residual_squares?",
     valid="everywhere",
     packs=2,  # of four packs, the sums over pairs of ten species do not fit in the registers
 )
@@ -159,7 +160,7 @@ UNIVERSAL_F = (1.15, 0.0)
 
 
 def residual(species, options) -> Constants:
-    """Numbers of each fluid: vectors (ns,), rows (7, ns) that all species have, and a pair matrix (ns, ns).
+    """Numbers of each fluid: rows (7, ns) that all species have, vectors (ns,), and the form of a pair matrix (ns, ns).
 
     They are divided by the molar masses, so that the kernels sum over mass fractions. Raises MixtureError if a species
     has neither a row in species/fluids.csv, or in a user's table, nor critical properties.
@@ -181,14 +182,17 @@ def residual(species, options) -> Constants:
     root_M_ij = np.sqrt(2 * M[:, None] * M / (M[:, None] + M))
     share = np.sqrt(eps) * sigma / W
 
+    form = Form.of("residual", root_M_ij * share[:, None] * share)
+
     return Constants(
-        dict(
-            residual_sigma15=sigma**1.5 / W,
-            residual_eps=np.sqrt(eps) * sigma**1.5 / W,
-            residual_rows=rows[list(ALL_HAVE)] / W,
-            **{f"residual_{name}": rows[row] / W for name, row in FEW_HAVE.items()},
-        ),
-        {"residual_pair": root_M_ij * share[:, None] * share},
+        {f"residual_{name}": rows[row] / W for name, row in FEW_HAVE.items()},
+        form.pairs,
+        rows={
+            "residual_sizes": np.stack([sigma**1.5, np.sqrt(eps) * sigma**1.5]) / W,
+            "residual_rows": rows[list(ALL_HAVE)] / W,
+            **form.rows,
+        },
+        sizes=form.sizes,
         members="".join(species_with(f"With{name.upper()}", rows[row]) for name, row in FEW_HAVE.items()),
         notes=notes,
     )
@@ -231,5 +235,7 @@ def _universal(species, options, without):
 
 
 constants(
-    "residual_sigma15 residual_eps residual_rows residual_n4 residual_b3 residual_f1 residual_pair", residual, when=WHEN
+    "residual_sizes residual_rows residual_n4 residual_b3 residual_f1 residual_pair residual_squares",
+    residual,
+    when=WHEN,
 )
