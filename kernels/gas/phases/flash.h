@@ -120,8 +120,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         two.rest = select(usable, l, two.rest);
         FOR_SPECIES (k, NS) two.ln_K[k] = select(usable, R(s.ln_kappa[k] - ratio), R(0.0));
         found = split(m, feed, usable, Effort{12, 0, 12}, Absent(), two) && two.beta > 0.0 && two.rest > 0.0;
-        const auto doubtful = found && has_two_liquids(m, z, s.T, two);
-        if (any_of(doubtful)) found = found && !has_lower(m, feed, doubtful, two);
+        if (any_of(found)) found = found && !is_above_another(m, feed, found, two);
     }
     const auto left = put_off(started && !found, s.T, s);
 

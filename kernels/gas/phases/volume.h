@@ -425,10 +425,11 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
 
     // Two phases, as it was
     if (any_of(warm && todo)) {
+        R ln_phi[M::NS];
         State<M, R> from = s;
         share_by_pressure(m, given.z, warm && todo, from);
-        const auto done = direct<FIXED>(m, given, warm && todo, from, true) && from.p > 0.0;
-        todo = todo && !take_from_start(m, given.z, done, from, s, status);
+        const auto done = direct<FIXED>(m, given, warm && todo, from, true, ln_phi) && from.p > 0.0;
+        todo = todo && !take_from_start(m, given.z, done, ln_phi, from, s, status);
         todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;
