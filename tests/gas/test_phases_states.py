@@ -81,6 +81,23 @@ def test_warm_starts(names, given):
     assert np.median(warm["phases_steps"][two]) < np.median(cold["phases_steps"][two])
 
 
+@pytest.mark.parametrize("names", [("CH4", "O2"), ALKANES])
+def test_a_start_that_is_the_state_takes_one_step(names):
+    """Two phases of species that do not repel each other are looked at without a trial of a third: 28 % of those of
+    methane and oxygen had some."""
+    gas = species(names)
+    k = np.where(np.eye(len(names)) > 0, 0.0, 0.01)
+    mix, random, n = Mixture(gas.with_kij(k), phases="equilibrium"), np.random.default_rng(4), 3000
+    T = random.uniform(0.6 * gas.Tc.min(), 1.05 * gas.Tc.max(), n)
+    p, X = 10 ** random.uniform(5, 6.8, n), random.dirichlet(np.ones(len(names)), n).T
+    q = flash(mix, T=T, p=p, X=X)
+    two = q["phases_status"] == 1
+    assert two.sum() > 150
+
+    again = flash(mix, T=T, p=p, X=X, ln_kappa=q["ln_kappa"], eta=q["eta"])
+    assert (again["phases_steps"][two] == 2).all()
+
+
 def edge(mix, T, p, X, side):
     """Temperatures some 1 % outside the boundary between T and another temperature, where there is such a boundary."""
     a, b = T.copy(), T * side

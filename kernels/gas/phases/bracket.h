@@ -198,7 +198,7 @@ PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> don
 }
 
 // Takes the two phases of the points of `done` that began from a start: those that no other is below, and the pair of
-// the lowest Gibbs energy at its T and p. A quick pass leaves such pairs to the search from nothing. ln_phi: of the
+// the lowest Gibbs energy at its T and p. A quick pass leaves the others to the search in whole. ln_phi: of the
 // liquid
 template <class M, class R>
 POINT_FN MaskOf<R> take_from_start(const M &m, const R *z, const MaskOf<R> done, const R *ln_phi, State<M, R> &from,
@@ -221,6 +221,7 @@ POINT_FN MaskOf<R> take_from_start(const M &m, const R *z, const MaskOf<R> done,
 
     take(taken, from, s);
     s.steps = from.steps;
+    if constexpr (IS_QUICK_PASS<M>) doubt(third, s);
     const R kind = select(third, R(double(NEEDS_A_THIRD)), R(double(IN_TWO_PHASES)));
     status = select(taken, kind, status);
     return taken;

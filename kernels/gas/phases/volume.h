@@ -427,6 +427,7 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
     if (any_of(warm && todo)) {
         R ln_phi[M::NS];
         State<M, R> from = s;
+        recall_start(from);
         share_by_pressure(m, given.z, warm && todo, from);
         const auto done = direct<FIXED>(m, given, warm && todo, from, true, ln_phi) && from.p > 0.0;
         todo = todo && !take_from_start(m, given.z, done, ln_phi, from, s, status);
