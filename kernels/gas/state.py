@@ -214,8 +214,8 @@ class State:
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
     def _note_reports(self, program, bound: dict) -> None:
-        """Notes of points that statuses report, but for those with NaN as an input, NaN in is NaN out, and those whose Y
-        is no composition: their sum is noted."""
+        """Notes of points that statuses report. NaN in is NaN out, without a note; a Y that is no composition has a
+        note of its sum."""
         for name in program.writes:
             for report in registry.quantities[name].reports:
                 there = bound[name] == report.value

@@ -44,7 +44,7 @@ def test_points_without_a_state_are_told(monkeypatch):
 
 
 def test_a_wrong_sum_is_told_once():
-    """Fractions that sum to 1.1: one warning, of the sum. It was followed by another of the state that was not found."""
+    """Fractions that sum to 1.1: one warning, of the sum. Another told of the state that was not found."""
     q = results(SPRAY)
     Y = q["Y"][:, :3].copy()
     Y[0, 1] += 0.1

@@ -481,12 +481,12 @@ def run(given, backend, say) -> Report:
 
 
 NOTES = (
-    "Medians. Cold: from nothing; warm: T, ln_kappa and eta of the solution, off by 0.2 % and 0.006; UV, pV: T of e and "
-    "rho, of p and rho, of the two-phase points alone; properties: cp, c, slopes and e of a found state; thermal, one "
-    "phase: the same equation without phases. Field: lines of 128 cells across mixing layers that move a tenth of a "
-    "cell a step, state and slopes from what the points carry, on a CPU in seconds of the processor. Before anything is "
-    "timed: a GPU beside the CPU, 1e-6; T of a density, 1e-7; a step of the field beside the same from nothing; other codes by the "
-    "number of phases and by beta: at most 5 % of the points may have another split, the largest difference of beta is "
-    "of the rest. Other codes take a state a call from Python, some of the same points: their time has the "
-    "interpreter's in it. teqp is left out: it has no flash that finds the number of phases."
+    "Medians. Cold: from nothing; warm: T, ln_kappa and eta of the solution, off by 0.2 % and 0.006; UV, pV: T of e "
+    "and rho, of p and rho, of the two-phase points alone; properties: cp, c, slopes and e of a found state; thermal,"
+    " one phase: the same equation without phases. Field: lines of 128 cells across mixing layers that move a tenth "
+    "of a cell a step, state and slopes from what the points carry, on a CPU in seconds of the processor. Before "
+    "anything is timed: a GPU beside the CPU, 1e-6; T of a density, 1e-7; a step of the field beside the same from "
+    "nothing; other codes by the number of phases and by beta: at most 5 % of the points may have another split, the "
+    "largest difference of beta is of the rest. Other codes take a state a call from Python, some of the same points:"
+    " their time has the interpreter's in it. teqp is left out: it has no flash that finds the number of phases."
 )
