@@ -3,8 +3,9 @@
 #include "gas/phases/flash.h"
 
 constexpr int BRACKET_STEPS = 400; // evaluations of the bracketed search
-constexpr int FROM_NOTHING = 60; // of these, after which each begins from nothing: a start keeps to its own two phases
-                                 // where two others have a lower Gibbs energy, and p and V then go by no curve
+constexpr int FROM_NOTHING =
+    60; // of these, after which each is looked at, and then begins from nothing: a start keeps to its own two phases
+        // where two others have a lower Gibbs energy, and p and V then go by no curve
 // What energy and entropy miss where a heat capacity is negative: the equation does not hold there, T is too low
 constexpr double TOO_COLD = 1e300;
 
@@ -245,15 +246,16 @@ template <class R> POINT_FN void tell_three_phases(const MaskOf<R> lost, const B
 
 // Which of the points of `open` a search by T goes on with. Its states start from one another, and so keep to their own
 // two phases where two others have a lower Gibbs energy: where that leaves no T, or was seen in `refused`, it begins
-// again, each state from nothing.
+// again. First each pair is looked at, then each state begins from nothing.
 template <class M, class R>
-POINT_FN MaskOf<R> go_on(const M &, const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &from_nothing,
-                         Bracket<R> &in_T, R &status) {
+POINT_FN MaskOf<R> go_on(const M &, const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &on_the_way,
+                         MaskOf<R> &from_nothing, Bracket<R> &in_T, R &status) {
     const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13));
     const auto lost = spent && from_nothing;
     const auto again = open && !from_nothing && (spent || refused);
     tell_three_phases(lost, in_T, status);
     open_bracket(again, R(T_LOWEST), R(M::T_end), in_T);
-    from_nothing = from_nothing || again;
+    from_nothing = from_nothing || (again && !on_the_way);
+    on_the_way = on_the_way && !again;
     return open && !lost;
 }

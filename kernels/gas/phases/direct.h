@@ -22,9 +22,10 @@ constexpr double WANES = 0.5;
 template <class M, class R> struct State {
     R T, p, V; // V of the equation of state, before any translation
     R ln_kappa[M::NS], eta;
-    R steps;        // evaluations of a phase
-    bool carried;   // whether the caller keeps ln kappa and eta for the next call
-    MaskOf<R> late; // points that are put off (settled.h)
+    R steps;              // evaluations of a phase
+    bool carried;         // whether the caller keeps ln kappa and eta for the next call
+    MaskOf<R> late;       // points that are put off (settled.h)
+    MaskOf<R> on_the_way; // points of a search whose two phases are not looked at: those that end it are
 };
 
 // Both phases at T, V

@@ -104,8 +104,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
     FOR_SPECIES (k, NS) two.ln_K[k] = R(0.0);
     auto found = nowhere<R>();
 
-    // Warm: accepted where beta is inside, and no other phase is below the plane of both. On the way of a search that
-    // is not looked at: its last two phases are
+    // Warm: accepted where beta is inside, and no other phase is below the plane of both
     const auto started = ask && warm;
     if (any_of(started)) {
         R v = R(0.0), l = R(0.0);
@@ -121,8 +120,9 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         two.rest = select(usable, l, two.rest);
         FOR_SPECIES (k, NS) two.ln_K[k] = select(usable, R(s.ln_kappa[k] - ratio), R(0.0));
         found = split(m, feed, usable, Effort{12, 0, 12}, Absent(), two) && two.beta > 0.0 && two.rest > 0.0;
-        if (s.carried && any_of(found)) {
-            const auto above = is_above_another(m, feed, found, two);
+        const auto looked_at = found && !s.on_the_way;
+        if (any_of(looked_at)) {
+            const auto above = is_above_another(m, feed, looked_at, two);
             found = found && !above;
             if constexpr (IS_QUICK_PASS<M>) doubt(above, s);
         }
