@@ -7,7 +7,7 @@ constexpr double WILSON = 5.373;     // phase_wilson over 1 + omega
 constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a saturated vapour at the critical point
 constexpr double OWN_LIQUID = -0.5;  // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                      // above which it may split off as that: Wilson's K is off by some 20 %
-constexpr double TOGETHER = 0.6;     // sum of the ratios of several from which on they may be a liquid together
+constexpr double OF_ALL_REPELLED = 0.6; // sum of the ratios of several from which on they may be a liquid together
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double MEANINGLESS = 0.35;               // T/Tc below which Wilson's K is off by a factor of e and more
 constexpr double TOO_LITTLE = 1e-8;                // of a species in the feed, to count
@@ -105,7 +105,7 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
         const auto is_repelled = another.own[k] - feed.ln_z[k] > UNLIKE && feed.at.T < LIQUEFIES * m.phase_Tc[k];
         sum += select(is_repelled && feed.z[k] > TOO_LITTLE, exp(at_most(another.own[k], 1.0)), R(0.0));
     }
-    another.mixed = is_dense && sum > TOGETHER;
+    another.mixed = is_dense && sum > OF_ALL_REPELLED;
     find_next(m, feed, is_dense, feed.p > HOT_BELOW, R(1e300), another);
 
     // After the first only those that may be a liquid: at high pressure also a little above the critical temperature
