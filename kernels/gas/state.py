@@ -214,7 +214,8 @@ class State:
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
     def _note_reports(self, program, bound: dict) -> None:
-        """Notes of points that statuses report, but for those with NaN as an input: NaN in is NaN out."""
+        """Notes of points that statuses report. NaN in is NaN out, without a note; a Y that is no composition has a
+        note of its sum."""
         for name in program.writes:
             for report in registry.quantities[name].reports:
                 there = bound[name] == report.value
@@ -224,6 +225,9 @@ class State:
                 given = {read: bound[read] for read in program.reads if read not in program.writes}
                 for values in given.values():
                     there &= ~np.isnan(values).any(axis=0)
+                if "Y" in given:
+                    there &= abs(given["Y"].sum(axis=0) - 1) <= ROUNDED
+
                 inputs = {read: self._on_host(values) for read, values in given.items()}
                 self.notes += check.reported(name, report, self._on_host(there), self.points, inputs)
 

@@ -475,6 +475,21 @@ def test_marshal_compiles_without_spills():
     assert all(r["spill_stores"] == 0 and r["registers"] <= 64 for r in report.values()), report
 
 
+@pytest.mark.parametrize("given", ["T p", "e rho T_start"])
+@pytest.mark.quick(given="T p")
+def test_the_first_pass_over_points_calls_no_function(given):
+    """The numbers that a function is given lie in memory: two phases from a start took a third longer so."""
+    mix = Mixture(species_set(2, "dense"), phases="equilibrium", equation="pr")
+    outputs = "ln_kappa eta phases_status".split()
+    plan = planned(resolve(outputs, f"{given} Y ln_kappa eta".split(), mix.options), outputs, mix)
+    source = render(plan)
+    flags = [*cuda.OPTIONS, *(f"--include-path={folder}" for folder in (cuda.HERE, *source.folders))]
+    cubin, _ = nvrtc.compile_cubin(source.text, ARCH, flags, name="first_pass")
+    names = set(re.findall(rb"_Z\d+\w+", cubin)) - {b"_Z13IS_QUICK_PASSI9QuickPassE"}  # _ZN: members of classes
+    assert any(b"in_whole" in name for name in names)
+    assert not [name for name in names if b"QuickPass" in name]
+
+
 def test_two_phases_stay_in_registers():
     """Loops over the rows of small matrices are written out: no array lies in a thread's own memory."""
     mix = Mixture.from_names("N2 NC12H26 CH4 CO2", equation="pr", phases="equilibrium")

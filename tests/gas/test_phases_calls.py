@@ -43,6 +43,16 @@ def test_points_without_a_state_are_told(monkeypatch):
         mix.properties("T", e=e, rho=rho, Y=Y)
 
 
+def test_a_wrong_sum_is_told_once():
+    """Fractions that sum to 1.1: one warning, of the sum. Another told of the state that was not found."""
+    q = results(SPRAY)
+    Y = q["Y"][:, :3].copy()
+    Y[0, 1] += 0.1
+    with pytest.warns(RuntimeWarning, match=r"'Y' sums to 1.1 over the species at point \[1\]") as told:
+        T = mixture(SPRAY).properties("T", e=q["e"][:3], rho=q["rho"][:3], Y=Y)["T"]
+    assert len(told) == 1 and (np.isnan(T) == [False, True, False]).all()
+
+
 def test_check_mode_names_the_point_of_a_block():
     """In a host's block as in Python; phases_status is not among the arrays of the call."""
     host = Host(ns=2, nq=7, mixture=None)

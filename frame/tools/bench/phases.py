@@ -1,7 +1,7 @@
 """`bench phases`: vapour and liquid in equilibrium, cold and warm. Peng-Robinson beside codes with a flash, or equation
 `mapped`.
 
-Values first: on a GPU against the CPU, T of e and rho against the T it was made of, other codes by the number of phases
+Values first: on a GPU against the CPU, T of a density against the T it was made of, other codes by the number of phases
 and beta.
 """
 
@@ -43,7 +43,7 @@ OFF_T, OFF_K = 0.002, 0.006  # relative, of T; of ln_kappa and eta
 # What may differ: points with another number of phases (on the boundary, or another local minimum), and values.
 MOST_OTHERS = {"cpu": 1e-3, "rival": 0.05}  # share of the points
 FIELD_STEPS = 6  # of a field before the one that is timed
-TOLERANCE, TOLERANCE_T = 1e-6, 1e-7  # of vol and ln_kappa on a GPU; of T of e and rho
+TOLERANCE, TOLERANCE_T = 1e-6, 1e-7  # of vol and ln_kappa on a GPU; of T of a density
 LEAST_FOUND = 0.999  # share of the two-phase points that a warm start at e and rho has to find
 
 
@@ -66,6 +66,7 @@ CALLS = {
     "Tp cold": Call(f"vol beta {STATE}", "T p Y"),
     "Tp warm": Call(f"vol {STATE}", "T p Y ln_kappa eta"),
     "UV warm": Call(f"T p {STATE}", "e rho Y T_start ln_kappa eta"),
+    "pV warm": Call(f"T {STATE}", "p rho Y T_start ln_kappa eta"),
     "properties": Call(kernels="equilibrium_thermal internal_energy"),
     "thermal, one phase": Call("rho h cp c rho_p rho_T h_p", "T p Y", phases="single"),
 }
@@ -76,6 +77,7 @@ FIELD_CALLS = {  # of a flow solver's step
     "e rho": Call(f"T p {SOLVER.removeprefix('vol rho ')} {STATE}", "e rho Y T_start ln_kappa eta"),
 }
 ONE_PHASE = "thermal, one phase"
+OF_TWO = {"UV warm": "e and rho", "pV warm": "p and rho"}  # calls of the two-phase points alone: what they begin with
 
 
 def species(ns: int) -> SpeciesData:
@@ -265,13 +267,13 @@ def refuse_others(subject: Subject, name: str, same: np.ndarray, most: float) ->
 
 
 def check_warm(subject: Subject, T, found: dict) -> tuple[float, float]:
-    """(share that is found, largest relative difference from T) of UV warm. Raises WrongValues."""
+    """(share that is found, largest relative difference from T) of a call of OF_TWO. Raises WrongValues."""
     there = found["phases_status"] == 1
     share = float(np.mean(there))
     worst = float(np.abs(found["T"] / T - 1)[there].max(initial=0.0))
     if not (share >= LEAST_FOUND and worst <= TOLERANCE_T):
         raise WrongValues(
-            f"{subject.what}: of e and rho {share:.4%} found again, T off by {worst:.1e}. Nothing was timed."
+            f"{subject.what}: of a density {share:.4%} found again, T off by {worst:.1e}. Nothing was timed."
         )
     return share, worst
 
@@ -333,7 +335,7 @@ def start_of(subject: Subject) -> dict:
 
 
 def works_of(subject: Subject, programs: dict) -> dict[str, Work]:
-    """{name: work} of CALLS: at T and p, from a start, and from the energies of the two-phase points."""
+    """{name: work} of CALLS: at T and p, from a start, and from the densities of the two-phase points."""
     state, start = subject.state, start_of(subject)
     works = {
         "Tp cold": Work(programs["Tp cold"], state),
@@ -346,8 +348,7 @@ def works_of(subject: Subject, programs: dict) -> dict[str, Work]:
     energy = {name: properties[name] for name in ("e", "rho")}
     two = np.flatnonzero(subject.two)
     of_two = {name: values[..., two] for name, values in {**state, **energy, **start}.items()}
-    works["UV warm"] = Work(programs["UV warm"], of_two)
-    return works
+    return works | {name: Work(programs[name], of_two) for name in OF_TWO}
 
 
 def timed_rows(subject: Subject, works: dict, beside: list[Beside], errors: dict, repeats: int) -> list[Row]:
@@ -382,18 +383,18 @@ def measure(gas: Gas, kind: str, programs: dict, given) -> tuple[list[Row], str]
     error = check_on_cpu(subject) if backend.memory == "device" else None
     beside = [check_rival(subject, rival) for rival in gas.rivals()]
     works = works_of(subject, programs)
-    again = works["UV warm"].results()
-    share, off = check_warm(subject, state["T"][two], again)
+    errors, again = {"Tp cold": error}, []
+    for name, given_names in OF_TWO.items():
+        found = works[name].results()
+        share, errors[name] = check_warm(subject, state["T"][two], found)
+        again.append(f"of {given_names} {share:.3%} found again in {found['phases_steps'].mean() / 2:.1f} steps")
 
     # Times.
-    rows = timed_rows(subject, works, beside, {"Tp cold": error, "UV warm": off}, given.repeats)
+    rows = timed_rows(subject, works, beside, errors, given.repeats)
 
     lost = int(np.sum(subject.found["phases_status"] == 2))
     others = [f"{each.rival.name} {each.others}" for each in beside]
-    fact = (
-        f"{subject.what}: {two.mean():.0%} of the points two phases, {lost} not found; of e and rho {share:.3%} "
-        f"found again in {again['phases_steps'].mean() / 2:.1f} steps"
-    )
+    fact = f"{subject.what}: {two.mean():.0%} of the points two phases, {lost} not found; {'; '.join(again)}"
     if others:
         fact += f"; another split of {len(beside[0].points)}: {', '.join(others)}"
     return rows, fact
@@ -480,12 +481,12 @@ def run(given, backend, say) -> Report:
 
 
 NOTES = (
-    "Medians. Cold: from nothing; warm: T, ln_kappa and eta of the solution, off by 0.2 % and 0.006; UV: T of e and "
-    "rho of the two-phase points alone; properties: cp, c, slopes and e of a found state; thermal, one phase: the same "
-    "equation without phases. Field: lines of 128 cells across mixing layers that move a tenth of a cell a step, state "
-    "and slopes from what the points carry, on a CPU in seconds of the processor. Before anything is timed: a GPU "
-    "beside the CPU, 1e-6; T of e and rho, 1e-7; a step of the field beside the same from nothing; other codes by the "
-    "number of phases and by beta: at most 5 % of the points may have another split, the largest difference of beta is "
-    "of the rest. Other codes take a state a call from Python, some of the same points: their time has the "
-    "interpreter's in it. teqp is left out: it has no flash that finds the number of phases."
+    "Medians. Cold: from nothing; warm: T, ln_kappa and eta of the solution, off by 0.2 % and 0.006; UV, pV: T of e "
+    "and rho, of p and rho, of the two-phase points alone; properties: cp, c, slopes and e of a found state; thermal,"
+    " one phase: the same equation without phases. Field: lines of 128 cells across mixing layers that move a tenth "
+    "of a cell a step, state and slopes from what the points carry, on a CPU in seconds of the processor. Before "
+    "anything is timed: a GPU beside the CPU, 1e-6; T of a density, 1e-7; a step of the field beside the same from "
+    "nothing; other codes by the number of phases and by beta: at most 5 % of the points may have another split, the "
+    "largest difference of beta is of the rest. Other codes take a state a call from Python, some of the same points:"
+    " their time has the interpreter's in it. teqp is left out: it has no flash that finds the number of phases."
 )

@@ -41,6 +41,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, Sought &sought, const MaskOf<R
     State<M, R> now = begin;
     now.steps = s.steps;
     now.carried = false; // states on the way are not kept
+    now.on_the_way = ask;
     const R start = select(begin.T > T_LOWEST && begin.T < M::T_end, begin.T, R(T_PLAIN));
     now.T = start;
     auto open = ask;
@@ -82,7 +83,8 @@ PHASE_PART void bracketed_at_pressure(const M &m, Sought &sought, const MaskOf<R
             open = open && !take_close(m, z, close, two, now, s, status);
             refused = refused || (open && close);
         }
-        open = go_on(m, open, refused, from_nothing, in_T, status);
+        const auto was_on_the_way = now.on_the_way;
+        open = go_on(m, open, refused, now.on_the_way, from_nothing, in_T, status);
         warm = two && !from_nothing;
         if (everywhere(!open)) break;
 
@@ -94,6 +96,11 @@ PHASE_PART void bracketed_at_pressure(const M &m, Sought &sought, const MaskOf<R
         if (count == 0 && Sought::BOILS_AT_START)
             T = select(off.miss > 0.0, R(start * (1.0 + 1e-8)), R(start * (1.0 - 1e-8)));
         now.T = select(open, T, now.T);
+
+        // Pairs are looked at from the start on
+        const auto anew = was_on_the_way && !now.on_the_way;
+        now.T = select(anew, start, now.T);
+        warm = warm && !anew;
     }
     s.steps = now.steps;
 }

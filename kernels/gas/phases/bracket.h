@@ -3,8 +3,9 @@
 #include "gas/phases/flash.h"
 
 constexpr int BRACKET_STEPS = 400; // evaluations of the bracketed search
-constexpr int FROM_NOTHING = 60; // of these, after which each begins from nothing: a start keeps to its own two phases
-                                 // where two others have a lower Gibbs energy, and p and V then go by no curve
+constexpr int FROM_NOTHING =
+    60; // of these, after which each is looked at, and then begins from nothing: a start keeps to its own two phases
+        // where two others have a lower Gibbs energy, and p and V then go by no curve
 // What energy and entropy miss where a heat capacity is negative: the equation does not hold there, T is too low
 constexpr double TOO_COLD = 1e300;
 
@@ -89,41 +90,36 @@ template <class M, class R> POINT_FN MaskOf<R> has_room(const M &m, const R *z, 
 // ---- what is found
 constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase of two has 0, off by rounding
 
-// Whether a candidate for a lower split (lower.h) is below the two phases of the points of `ask`
+// The two phases of a state, as those of a split. ln_phi: of the liquid
 template <class M, class R>
-PHASE_PART MaskOf<R> is_above_another(const M &m, const R *z, const MaskOf<R> ask, State<M, R> &s) {
-    TwoPhases<M, R> two;
+POINT_FN void pair_of(const M &m, const R *z, const R *ln_phi, const State<M, R> &s, TwoPhases<M, R> &two) {
+    R least_v = R(0.0), least_l = R(0.0);
     two.beta = two.rest = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const R kappa = exp(within(s.ln_kappa[k], 300.0));
+        const R least = EquationOf<M>::least(m, s.T, k);
         two.x[k] = z[k] * inverse(R(1.0 + kappa));
         two.y[k] = two.x[k] * kappa;
         two.rest += two.x[k];
         two.beta += two.y[k];
+        least_l += two.x[k] * least;
+        least_v += two.y[k] * least;
     }
 
+    const R ratio = exp(within(s.eta, 300.0));
+    const R room_l = (s.V - least_l - least_v) * inverse(R(1.0 + ratio));
     const R inv_rest = inverse(two.rest);
     const R inv_beta = inverse(two.beta);
+    two.V_x = (room_l + least_l) * inv_rest;
+    two.V_y = (room_l * ratio + least_v) * inv_beta;
+
+    const R ln_ratio = log(two.beta * inv_rest);
     FOR_SPECIES (k, M::NS) {
         two.x[k] = two.x[k] * inv_rest;
         two.y[k] = two.y[k] * inv_beta;
+        two.ln_K[k] = s.ln_kappa[k] - ln_ratio;
+        two.ln_phi[k] = ln_phi[k];
     }
-    const auto doubtful = ask && has_two_liquids(m, z, s.T, two);
-    if (!any_of(doubtful)) return doubtful;
-
-    const R ratio = log(two.beta / two.rest);
-    FOR_SPECIES (k, M::NS) two.ln_K[k] = s.ln_kappa[k] - ratio;
-    Feed<M, R> feed;
-    Phase<M, R> of_x, of_y;
-    feed_of(m, z, s.T, s.p, feed);
-    phase_at_pressure(m, feed.at, feed.p, two.x, of_x, two.ln_phi);
-    phase_sums<false>(m, feed.at, two.y, of_y);
-    phase_root(m, feed.at, feed.p, of_y);
-    two.V_x = of_x.V;
-    two.V_y = of_y.V;
-    const auto lower = has_lower(m, feed, doubtful, two);
-    s.steps += feed.steps;
-    return lower;
 }
 
 // Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
@@ -203,13 +199,21 @@ PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> don
 }
 
 // Takes the two phases of the points of `done` that began from a start: those that no other is below, and the pair of
-// the lowest Gibbs energy at its T and p. A quick pass leaves such pairs to the search from nothing.
+// the lowest Gibbs energy at its T and p. A quick pass leaves the others to the search in whole. ln_phi: of the
+// liquid
 template <class M, class R>
-POINT_FN MaskOf<R> take_from_start(const M &m, const R *z, const MaskOf<R> done, State<M, R> &from, State<M, R> &s,
-                                   R &status) {
+POINT_FN MaskOf<R> take_from_start(const M &m, const R *z, const MaskOf<R> done, const R *ln_phi, State<M, R> &from,
+                                   State<M, R> &s, R &status) {
     auto taken = done;
     auto third = done && has_two_liquids(m, z, from.T);
-    if (any_of(third)) third = is_above_another(m, z, third, from);
+    if (any_of(third)) {
+        Feed<M, R> feed;
+        TwoPhases<M, R> two;
+        feed_of(m, z, from.T, from.p, feed);
+        pair_of(m, z, ln_phi, from, two);
+        third = is_above_another(m, feed, third, two);
+        from.steps += feed.steps;
+    }
     if (any_of(third)) {
         auto lowest = nowhere<R>();
         if constexpr (!IS_QUICK_PASS<M>) lowest = is_found_again(m, z, third, from);
@@ -218,6 +222,7 @@ POINT_FN MaskOf<R> take_from_start(const M &m, const R *z, const MaskOf<R> done,
 
     take(taken, from, s);
     s.steps = from.steps;
+    if constexpr (IS_QUICK_PASS<M>) doubt(third, s);
     const R kind = select(third, R(double(NEEDS_A_THIRD)), R(double(IN_TWO_PHASES)));
     status = select(taken, kind, status);
     return taken;
@@ -241,15 +246,16 @@ template <class R> POINT_FN void tell_three_phases(const MaskOf<R> lost, const B
 
 // Which of the points of `open` a search by T goes on with. Its states start from one another, and so keep to their own
 // two phases where two others have a lower Gibbs energy: where that leaves no T, or was seen in `refused`, it begins
-// again, each state from nothing.
+// again. First each pair is looked at, then each state begins from nothing.
 template <class M, class R>
-POINT_FN MaskOf<R> go_on(const M &, const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &from_nothing,
-                         Bracket<R> &in_T, R &status) {
+POINT_FN MaskOf<R> go_on(const M &, const MaskOf<R> open, const MaskOf<R> refused, MaskOf<R> &on_the_way,
+                         MaskOf<R> &from_nothing, Bracket<R> &in_T, R &status) {
     const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13));
     const auto lost = spent && from_nothing;
     const auto again = open && !from_nothing && (spent || refused);
     tell_three_phases(lost, in_T, status);
     open_bracket(again, R(T_LOWEST), R(M::T_end), in_T);
-    from_nothing = from_nothing || again;
+    from_nothing = from_nothing || (again && !on_the_way);
+    on_the_way = on_the_way && !again;
     return open && !lost;
 }

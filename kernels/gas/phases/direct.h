@@ -22,9 +22,10 @@ constexpr double WANES = 0.5;
 template <class M, class R> struct State {
     R T, p, V; // V of the equation of state, before any translation
     R ln_kappa[M::NS], eta;
-    R steps;        // evaluations of a phase
-    bool carried;   // whether the caller keeps ln kappa and eta for the next call
-    MaskOf<R> late; // points that are put off (settled.h)
+    R steps;              // evaluations of a phase
+    bool carried;         // whether the caller keeps ln kappa and eta for the next call
+    MaskOf<R> late;       // points that are put off (settled.h)
+    MaskOf<R> on_the_way; // points of a search whose two phases are not looked at: those that end it are
 };
 
 // Both phases at T, V
@@ -244,10 +245,11 @@ template <class R> struct Waning {
 };
 
 // From the state s, for the points of `ask`: those found, with 0 < beta < 1. What is held stays; the others of T, p, V
-// are found. gives_up: a phase that leaves is not followed to the end.
+// are found. gives_up: a phase that leaves is not followed to the end. ln_phi: of the liquid at the last step, if
+// wanted
 template <Fixed FIXED, class M, class R>
 PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
-                         const bool gives_up = false) {
+                         const bool gives_up = false, R *const ln_phi = nullptr) {
     constexpr int NS = M::NS;
     constexpr int N = NS + 1;
     constexpr bool PRESSURE = FIXED == Fixed::H_p || FIXED == Fixed::p_V;
@@ -259,6 +261,9 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
     R root_z[NS]; // the step of Newton's method
     roots_of(m, given.z, root_z);
     Waning<R> waning;
+    if (ln_phi) {
+        FOR_SPECIES (k, NS) ln_phi[k] = R(0.0);
+    }
 
     UNROLL_BY(1)
     for (int count = 0; count < DIRECT_STEPS; ++count) {
@@ -347,6 +352,10 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before, precise);
         const auto last = open && (size < FLAT || (system.definite && near));
         step_before = select(system.definite, most, R(0.0));
+        if (ln_phi && any_of(last)) {
+            const R ideal = -log(pi_l * o.of_l.free * inverse(o.rest));
+            FOR_SPECIES (k, NS) ln_phi[k] = select(last, R(F_l[k] + ideal), ln_phi[k]);
+        }
         FOR_SPECIES (k, NS)
             s.ln_kappa[k] = select(open, R(s.ln_kappa[k] + cut * within(d_kappa[k], 300.0)), s.ln_kappa[k]);
         s.eta = select(open, R(s.eta + cut * d_eta), s.eta);

@@ -57,10 +57,12 @@ PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given
 
     // Two phases, as it was
     if (any_of(warm && todo)) {
+        R ln_phi[M::NS];
         State<M, R> from = s;
+        recall_start(from);
         set_warm_volume(m, given.z, from);
-        const auto done = direct<Fixed::H_p>(m, given, warm && todo, from, true) && has_room(m, given.z, from);
-        todo = todo && !take_from_start(m, given.z, done, from, s, status);
+        const auto done = direct<Fixed::H_p>(m, given, warm && todo, from, true, ln_phi) && has_room(m, given.z, from);
+        todo = todo && !take_from_start(m, given.z, done, ln_phi, from, s, status);
         todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;

@@ -36,7 +36,7 @@ template <class M, class R> POINT_FN void take(const MaskOf<R> mask, const State
 template <class M, class R> POINT_FN MaskOf<R> is_warm(const State<M, R> &s) {
     R sum = fabs(s.eta);
     FOR_SPECIES (k, M::NS) sum += fabs(s.ln_kappa[k]);
-    return sum > 0.0 && sum < 1e300 && s.eta < KEPT;
+    return sum > 0.0 && sum < 1e300 && (s.eta < KEPT || has_mark(s, DOUBTED));
 }
 
 // Amounts, volumes and ln kappa of two phases at T, p
@@ -120,8 +120,12 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         two.rest = select(usable, l, two.rest);
         FOR_SPECIES (k, NS) two.ln_K[k] = select(usable, R(s.ln_kappa[k] - ratio), R(0.0));
         found = split(m, feed, usable, Effort{12, 0, 12}, Absent(), two) && two.beta > 0.0 && two.rest > 0.0;
-        const auto doubtful = found && has_two_liquids(m, z, s.T, two);
-        if (any_of(doubtful)) found = found && !has_lower(m, feed, doubtful, two);
+        const auto looked_at = found && !s.on_the_way;
+        if (any_of(looked_at)) {
+            const auto above = is_above_another(m, feed, looked_at, two);
+            found = found && !above;
+            if constexpr (IS_QUICK_PASS<M>) doubt(above, s);
+        }
     }
     const auto left = put_off(started && !found, s.T, s);
 

@@ -11,6 +11,7 @@ constexpr double REPELLED = 0.25, REPELLED_OF_MORE = 0.4;
 // The same of more where its fugacity is nearly that of its own liquid, and ln of the ratio of both up to which it is
 constexpr double REPELLED_A_LITTLE = 0.15, AS_ITSELF = -0.1;
 constexpr double ALSO_LIQUID = 2.0; // times the volume of the denser phase up to which the other one is a liquid, too
+constexpr double NEARLY_ALL = 0.95; // share of a species from which on a liquid is that of the species, and no other is
 constexpr double MUCH = 0.05; // share of a species near its critical temperature below which it is no liquid of its own
 constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two liquids may have a vapour
 // Volume of a gas, in critical ones, up to which a liquid beside it and another may be stable; where its trial begins
@@ -78,10 +79,10 @@ template <class M, class R> struct Candidates {
     R own[M::NS], most;  // ln of the ratios; that of the liquid whose turn it is
 };
 
-// What the first is. V_x, V_y: of the phases, in critical volumes
+// What the first is. V_x, V_y: of the phases, in critical volumes; repels: the liquid beside a gas may split
 template <class M, class R>
-POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const TwoPhases<M, R> &s, const R V_x,
-                         const R V_y, Candidates<M, R> &o) {
+POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const MaskOf<R> repels, const TwoPhases<M, R> &s,
+                         const R V_x, const R V_y, Candidates<M, R> &o) {
     const auto x_is_gas = V_x > V_y;
     const R of_gas = larger(V_x, V_y);
     const R of_liquid = smaller(V_x, V_y);
@@ -99,7 +100,7 @@ POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const TwoP
     // A gas that is cold and dense enough for a liquid of nearly its composition: that is a part of the way to the
     // liquid
     const auto is_cold = T < LIQUEFIES * Tc_gas;
-    const auto condenses = some && is_cold && of_gas > 1.0 && of_gas < CONDENSES && of_liquid < 1.0;
+    const auto condenses = some && repels && is_cold && of_gas > 1.0 && of_gas < CONDENSES && of_liquid < 1.0;
     o.is_first = o.is_vapour || condenses;
     if (!any_of(o.is_first)) return;
 
@@ -124,15 +125,17 @@ template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf
     return where && most > MAIN_OF_LIQUID;
 }
 
-// Leaves out liquids of species that the liquids of a split hold as an ideal one does
-template <class M, class R> POINT_FN void leave_ideal_out(const M &, const TwoPhases<M, R> &s, Candidates<M, R> &o) {
+// Leaves out liquids of species that the liquids of a split hold as an ideal one does, or that are one of these liquids
+template <class M, class R>
+POINT_FN void leave_ideal_out(const M &m, const R T, const TwoPhases<M, R> &s, Candidates<M, R> &o) {
     const R dense = smaller(s.V_x, s.V_y);
     const auto x_is_liquid = s.V_x < ALSO_LIQUID * dense;
     const auto y_is_liquid = s.V_y < ALSO_LIQUID * dense;
     FOR_SPECIES (k, M::NS) {
         const R share = larger(select(x_is_liquid, s.x[k], R(0.0)), select(y_is_liquid, s.y[k], R(0.0)));
         const auto is_ideal = o.own[k] < AS_ITSELF && o.own[k] - log(at_least(share, LEAST_AMOUNT)) < REPELLED;
-        o.own[k] = select(is_ideal, R(BARRED), o.own[k]);
+        const auto is_there = share > NEARLY_ALL && T < NEAR_CRITICAL * m.phase_Tc[k];
+        o.own[k] = select(is_ideal || is_there, R(BARRED), o.own[k]);
     }
 }
 
@@ -159,18 +162,28 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
     const R V_x = s.V_x / critical_x;
     const R V_y = s.V_y / critical_y;
     FOR_SPECIES (k, M::NS) o.d[k] = ln_of_x(m, s, k) + s.ln_phi[k];
-    find_first(m, feed.at.T, some, s, V_x, V_y, o);
+
+    // Fugacities over those of the species' own liquids, and whether the denser phase repels one of these liquids
+    R own[M::NS];
+    auto repels_some = nowhere<R>();
+    wilson(m, feed, ln_K);
+    FOR_SPECIES (k, M::NS) {
+        own[k] = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
+        const R share = at_least(select(V_x < V_y, s.x[k], s.y[k]), LEAST_AMOUNT);
+        const auto may_be_liquid = feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE;
+        repels_some = repels_some || (may_be_liquid && own[k] - log(share) > REPELLED);
+    }
+    find_first(m, feed.at.T, some, repels_some, s, V_x, V_y, o);
 
     // The liquid of a species
     const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));
     const auto two_liquids = has_two_liquids(m, feed.z, feed.at.T, s);
-    wilson(m, feed, ln_K);
     FOR_SPECIES (k, M::NS) {
         const auto in_x = V_x < LIQUID && s.x[k] > DOMINANT;
         const auto in_y = V_y < LIQUID && s.y[k] > DOMINANT;
         const R share = select(in_x, s.x[k], s.y[k]);
         const R ln_share = 2.0 * (share - 1.0) / (share + 1.0); // within 0.03 from DOMINANT on
-        const R by_itself = over_own_liquid(m, feed, o.d[k], ln_K[k], k);
+        const R by_itself = own[k];
         const auto is_critical = feed.at.T > NEAR_CRITICAL * m.phase_Tc[k] && by_itself > NEARLY_OWN;
         const R repels = by_itself - ln_share;
         const auto is_itself = two_liquids && present > 2.5 && repels > REPELLED_A_LITTLE && by_itself > AS_ITSELF;
@@ -219,17 +232,23 @@ POINT_FN MaskOf<R> is_lower_at_end(const M &m, Feed<M, R> plane, const MaskOf<R>
     return below && trial.tm < -LOWER && !trial.undecided;
 }
 
-// Whether a candidate is below the plane of a split of the points of `ask`
+// The points of `ask` of whose two phases some candidate may lie below the plane; o: the first
+template <class M, class R>
+POINT_FN MaskOf<R> has_candidate(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s,
+                                 Candidates<M, R> &o) {
+    const auto some = find_candidates(m, feed, ask, s, o);
+    if (!any_of(some)) return some;
+
+    leave_ideal_out(m, feed.at.T, s, o);
+    return begin_with_first(m, some, o);
+}
+
+// Whether a candidate is below the plane of two phases of the points of `ask`
 template <class M, class R>
 PHASE_PART MaskOf<R> has_lower(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s) {
     Candidates<M, R> o;
     auto lower = nowhere<R>();
-    auto todo = ask && has_two_liquids(m, feed.z, feed.at.T, s);
-    if (any_of(todo)) todo = find_candidates(m, feed, todo, s, o);
-    if (any_of(todo)) {
-        leave_ideal_out(m, s, o);
-        todo = begin_with_first(m, todo, o);
-    }
+    auto todo = has_candidate(m, feed, ask, s, o);
     if (!any_of(todo)) return lower;
 
     const Feed<M, R> plane = common_plane(m, feed, s);
@@ -240,6 +259,19 @@ PHASE_PART MaskOf<R> has_lower(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
         todo = find_next(m, todo, o) && !lower;
     }
     return lower;
+}
+
+// Whether another phase is below the two that a start has led to, of the points of `ask`. A quick pass makes no trials:
+// where a candidate may be below, the whole search decides.
+template <class M, class R>
+POINT_FN MaskOf<R> is_above_another(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const TwoPhases<M, R> &s) {
+    const auto doubtful = ask && has_two_liquids(m, feed.z, feed.at.T, s);
+    if (!any_of(doubtful)) return doubtful;
+
+    if constexpr (IS_QUICK_PASS<M>) {
+        Candidates<M, R> o;
+        return has_candidate(m, feed, doubtful, s, o);
+    } else return has_lower(m, feed, doubtful, s);
 }
 
 // The parts of a split that another one takes the place of

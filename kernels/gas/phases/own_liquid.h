@@ -7,6 +7,7 @@ constexpr double WILSON = 5.373;     // phase_wilson over 1 + omega
 constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a saturated vapour at the critical point
 constexpr double OWN_LIQUID = -0.5;  // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                      // above which it may split off as that: Wilson's K is off by some 20 %
+constexpr double OF_ALL_REPELLED = 0.6; // sum of the ratios of several from which on they may be a liquid together
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double MEANINGLESS = 0.35;               // T/Tc below which Wilson's K is off by a factor of e and more
 constexpr double TOO_LITTLE = 1e-8;                // of a species in the feed, to count
@@ -59,10 +60,11 @@ POINT_FN OtherSpecies<M, R> others_of_trial(const M &m, const R T, const R x, co
 // Species other than the heaviest that may be liquids by themselves, one after the other, the largest ratio of
 // fugacities first. Water beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
 template <class M, class R> struct Another {
-    R own[M::NS];   // ln of the ratio; BARRED: no trial
-    R turn, most;   // whose turn it is, and its ratio
-    MaskOf<R> some; // whether there is one
-    R heaviest;     // ln of the ratio of the heaviest species
+    R own[M::NS];    // ln of the ratio; BARRED: no trial
+    R turn, most;    // whose turn it is, and its ratio
+    MaskOf<R> some;  // whether there is one
+    R heaviest;      // ln of the ratio of the heaviest species
+    MaskOf<R> mixed; // several that the feed repels may be a liquid together: the first of them is tried
 };
 constexpr double BARRED = -1e9;
 
@@ -75,7 +77,9 @@ POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_de
     FOR_SPECIES (k, M::NS) {
         const R own = another.own[k];
         const auto is_unlike = own > NEARLY_OWN || own - feed.ln_z[k] > UNLIKE;
-        const auto may_split = free || (own > OWN_LIQUID && (!is_dense || is_unlike));
+        const auto is_first = below > -BARRED;
+        const auto is_near = own > OWN_LIQUID || (is_first && another.mixed && own > BARRED);
+        const auto may_split = free || (is_near && (!is_dense || is_unlike));
         const auto is_next = may_split && own < below && own > another.most;
         another.most = select(is_next, own, another.most);
         another.turn = select(is_next, R(double(k)), another.turn);
@@ -94,6 +98,14 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
         another.heaviest = select(is_other, another.heaviest, larger(own, another.heaviest));
         another.own[k] = select(is_other, own, R(BARRED));
     }
+
+    // An ideal liquid of all that a dense feed repels has the sum of their ratios
+    R sum = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const auto is_repelled = another.own[k] - feed.ln_z[k] > UNLIKE && feed.at.T < LIQUEFIES * m.phase_Tc[k];
+        sum += select(is_repelled && feed.z[k] > TOO_LITTLE, exp(at_most(another.own[k], 1.0)), R(0.0));
+    }
+    another.mixed = is_dense && sum > OF_ALL_REPELLED;
     find_next(m, feed, is_dense, feed.p > HOT_BELOW, R(1e300), another);
 
     // After the first only those that may be a liquid: at high pressure also a little above the critical temperature

@@ -42,9 +42,11 @@ constexpr double FOLLOW_T = 0.05;     // relative change of T since the whole te
 constexpr double FOLLOW_ABOVE = 1e-2; // tm of the trial below which the whole test decides
 
 // Marks of points that are put off, eta = KEPT mark + evaluations so far. A test is due: they were two phases; tested
-// before; tested before, and of nearly the same T still. The test has found a trial phase, ln_kappa_k = ln W_k: for the
+// before; tested before, and of nearly the same T still; they are two phases that another may be below, and eta keeps
+// their start as a part of an evaluation. The test has found a trial phase, ln_kappa_k = ln W_k: for the
 // liquid; for the vapour; none, but the point is not one phase.
-enum { WAS_TWO = FOLLOWED + FOLLOW_MARKS, WAS_TESTED, WAS_SLOW, HAS_LIQUID, HAS_VAPOUR, HAS_NONE };
+enum { WAS_TWO = FOLLOWED + FOLLOW_MARKS, WAS_TESTED, WAS_SLOW, DOUBTED, HAS_LIQUID, HAS_VAPOUR, HAS_NONE };
+constexpr double LARGEST_ETA = 60.0, SPAN_OF_ETA = 128.0; // of a start that is kept so
 
 // What a point that carries eta is likely to need: nothing, a short test, two phases, which are quick; tests around, a
 // whole test. Equal effort side by side: whole tests by the temperature of the last, two phases by eta, since little of
@@ -137,7 +139,19 @@ template <class M, class R> POINT_FN MaskOf<R> is_put_off_with_trial(const State
 // Evaluations of a point before it was put off
 template <class M, class R> POINT_FN R steps_before(const State<M, R> &s) {
     const R mark = floor_small(s.eta * (1.0 / KEPT));
-    return select(s.eta >= KEPT * WAS_TWO, R(s.eta - KEPT * mark), R(0.0));
+    return select(s.eta >= KEPT * WAS_TWO, floor_small(R(s.eta - KEPT * mark)), R(0.0));
+}
+
+// Marks the points of `where`, of two phases: another phase may be below
+template <class M, class R> POINT_FN void doubt(const MaskOf<R> where, State<M, R> &s) {
+    const R part = 0.5 + within(s.eta, LARGEST_ETA) * (1.0 / SPAN_OF_ETA);
+    s.eta = select(where, R(KEPT * DOUBTED + part), s.eta);
+}
+
+// eta of such a start
+template <class M, class R> POINT_FN void recall_start(State<M, R> &s) {
+    const R part = s.eta - floor_small(s.eta);
+    s.eta = select(has_mark(s, DOUBTED), R(SPAN_OF_ETA * (part - 0.5)), s.eta);
 }
 
 // Puts off the points of `where` that need more than their kind: a pack would wait for each of them. Where points are
@@ -148,10 +162,12 @@ template <class M, class R> POINT_FN MaskOf<R> put_off(const MaskOf<R> where, co
     const auto two = s.eta < KEPT && fabs(s.eta) > 0.0;
     const auto settled = is_marked_settled(s);
     const auto follows = is_follower(s);
-    const auto late = where && (two || settled || follows);
+    const auto doubted = has_mark(s, DOUBTED);
+    auto late = where && (two || settled || follows);
     const R mark =
         select(two, R(double(WAS_TWO)), select(is_slow_follower(s, T), R(double(WAS_SLOW)), R(double(WAS_TESTED))));
     s.eta = select(late, R(KEPT * mark), s.eta);
+    if constexpr (IS_QUICK_PASS<M>) late = late || (where && doubted);
     s.late = s.late || late;
     return late;
 }
@@ -310,7 +326,7 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
     settled = settled || alone;
 
     // After some short tests a slow point may settle; the others follow on
-    const auto was_tested = s.eta >= KEPT && !has_mark(s, WAS_TWO);
+    const auto was_tested = s.eta >= KEPT && !has_mark(s, WAS_TWO) && !has_mark(s, DOUBTED);
     const auto has_trial = stable && was_tested && verdict.shadow < NO_SHADOW;
     const auto follow = has_trial && !settled && !stays && !is_slow_follower(s, feed.at.T);
     R mark = select(stays, R(double(RESTING)), R(double(STABLE)));

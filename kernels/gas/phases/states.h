@@ -32,7 +32,7 @@ template <class M, class R, class Kappas>
 POINT_FN void read_start(const M &, const Kappas &ln_kappa, const R eta, State<M, R> &s) {
     s.eta = eta;
     s.carried = true;
-    s.late = nowhere<R>();
+    s.late = s.on_the_way = nowhere<R>();
     s.steps = steps_before(s);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = ln_kappa[k];
 }
@@ -52,7 +52,7 @@ POINT_FN void begin_cold(const M &m, const Species &Y, const R T, Search<M, R, H
     o.s.p = o.s.V = R(NOT_A_NUMBER);
     o.s.eta = o.s.steps = R(0.0);
     o.s.carried = false;
-    o.s.late = o.warm = nowhere<R>();
+    o.s.late = o.s.on_the_way = o.warm = nowhere<R>();
     FOR_SPECIES (k, M::NS) o.s.ln_kappa[k] = R(0.0);
 }
 

@@ -54,6 +54,7 @@ POINT_FN void begin_search(const M &m, const R *z, const MaskOf<R> ask, const R 
     o.V = V;
     o.now = start;
     o.now.carried = false; // states on the way are not kept
+    o.now.on_the_way = ask;
     o.now.T = select(start.T > T_LOWEST && start.T < M::T_end, start.T, R(T_PLAIN));
     o.open = ask && V > least_volume(m, o.now.T, z);
     o.warm = o.from_nothing = o.ends_in_three = nowhere<R>();
@@ -157,8 +158,8 @@ POINT_FN MaskOf<R> take_at_volume(const M &m, const R *z, const MaskOf<R> two, c
 }
 
 // Ends the points for which no T is left. States that start from one another keep to their own two phases where two
-// others have a lower Gibbs energy, and p and V then go by no curve: the points that begin again, each state from
-// nothing, where that left no T, was seen in `refused`, or takes too long.
+// others have a lower Gibbs energy, and p and V then go by no curve: the points that begin again where that left no T,
+// was seen in `refused`, or takes too long. First each pair is looked at, then each state begins from nothing.
 template <Fixed FIXED, class M, class R>
 POINT_FN MaskOf<R> begin_again(const M &, const MaskOf<R> refused, const bool late, const Missed<R> &miss,
                                VolumeSearch<M, R> &o) {
@@ -167,7 +168,8 @@ POINT_FN MaskOf<R> begin_again(const M &, const MaskOf<R> refused, const bool la
     auto again = o.open && !o.from_nothing && (spent || refused);
     if (late) again = o.open && !o.from_nothing;
     o.open = o.open && (again || !spent);
-    o.from_nothing = o.from_nothing || again;
+    o.from_nothing = o.from_nothing || (again && !o.now.on_the_way);
+    o.now.on_the_way = o.now.on_the_way && !again;
     open_bracket(again, R(T_LOWEST), R(M::T_end), o.in_T);
     return again;
 }
@@ -226,6 +228,8 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     VolumeSearch<M, R> o;
     begin_search(m, given.z, ask, s.V, start, o);
     o.now.steps = s.steps;
+    const R first_T = o.now.T;
+    const R first_p = o.now.p;
 
     UNROLL_BY(1)
     for (int count = 0; count < BRACKET_STEPS; ++count) {
@@ -245,9 +249,17 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
 
         const auto jumps = o.in_p.seen_low && o.in_p.seen_high && !(o.in_p.plain_low && o.in_p.plain_high);
         o.ends_in_three = (o.ends_in_three && !miss.next_T) || (miss.shut && !miss.at_V && jumps);
-        const auto again = begin_again<FIXED>(m, refused, count == FROM_NOTHING, miss, o);
+        const auto was_on_the_way = o.now.on_the_way;
+        const auto again = begin_again<FIXED>(m, refused, count % FROM_NOTHING == FROM_NOTHING - 1, miss, o);
         if (everywhere(!o.open)) break;
         move_on<FIXED>(m, given.z, again, heat, miss, count, o);
+
+        // Pairs are looked at from the start on
+        const auto anew = again && was_on_the_way;
+        o.now.T = select(anew, first_T, o.now.T);
+        o.now.p = select(anew, first_p, o.now.p);
+        o.warm = o.warm && !anew;
+        if (any_of(anew)) open_pressures(m, given.z, anew, o.now.T, o);
     }
     status = select(ask && is_lost(status) && o.ends_in_three, R(double(IN_THREE_PHASES)), status);
     s.steps = o.now.steps;
@@ -425,10 +437,12 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
 
     // Two phases, as it was
     if (any_of(warm && todo)) {
+        R ln_phi[M::NS];
         State<M, R> from = s;
+        recall_start(from);
         share_by_pressure(m, given.z, warm && todo, from);
-        const auto done = direct<FIXED>(m, given, warm && todo, from, true) && from.p > 0.0;
-        todo = todo && !take_from_start(m, given.z, done, from, s, status);
+        const auto done = direct<FIXED>(m, given, warm && todo, from, true, ln_phi) && from.p > 0.0;
+        todo = todo && !take_from_start(m, given.z, done, ln_phi, from, s, status);
         todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;
