@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...engine.backend.base import Shape
 from .. import render_threads as threads
 from ..plan import FAR, Nest, Program, pointers, step_text
 from ..prices import price_of
@@ -63,8 +64,7 @@ class Flat(Threads):
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
 
-        able = [how for how in found if how.legal(p)]
-        return able if near > 1 else able[:1]
+        return [how for how in found if how.legal(p)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         price = threads.effort(p) * price_of("flat") * (NEAR[p.dtype] if _is_thin(p) else 1.0)
@@ -74,8 +74,8 @@ class Flat(Threads):
         return memory_seconds(p, BESIDE) * (SHARED if _is_thin(p) else 1.0)
 
     def serves(self, p: Program) -> str:
-        if self.each > 1 and not (self.near == 1 and self._in_blocks(p)):
-            return "each=1: numbers that lie apart are of products without sums, of entries that fill blocks"
+        if self.each > 1 and not (self.near == 1 and self._has_each(p)):
+            return "each=1: numbers that lie apart are of products without sums"
         return super().serves(p)
 
     # ---- text and launch
@@ -111,29 +111,40 @@ class Flat(Threads):
         ]
 
     def _apart_text(self, p: Program) -> list[str]:
-        """Blocks have numbers of one entry each."""
+        """Numbers are counted within an entry where its blocks are full, else over all entries."""
         (n,) = threads.nests(p)
+        every, size, entry = self.threads * self.each, n.size, ["(void)b;", *pointers(p, "b")]
+        if self._in_blocks(p):
+            blocks = self._blocks(size)
+            begin = [f"const long b = blockIdx.x / {blocks};", *entry, f"const int end = {size};"]
+            begin.append(f"const int first = blockIdx.x % {blocks} * {every} + threadIdx.x;")
+            place = ["const int x = at;"]
+        else:
+            begin = [f"const long first = blockIdx.x * {every}L + threadIdx.x;", "const long end = items;"]
+            place = [f"const long b = at / {size};", *entry, f"const int x = int(at % {size});"]
+
         own = threads.numbered("x", n.loops)
-        place = f"const int x = first + u * {self.threads};"
-        within = f"const int x = min(first + u * {self.threads}, {n.size - 1});"
+        place += threads.split(n.loops, "x", own)
         to = _number(n, 0, own)
-        sum_ = [*threads.split(n.loops, "x", own), "scalar sum = 0;"]
+        sum_ = ["scalar sum = 0;"]
         for q in n.products:
             factors = [_number(n, f, own) for f in q.factors]
             sum_.append(f"sum {threads.sign_of(q)}= {' * '.join(threads.product_words(q, factors))};")
         sum_.append(f"sums[u] = {threads.old_value(n, to)}sum;")
-        store = [*threads.split(n.loops, "x", own), f"if (x < {n.size}) {to} = sums[u];"]
 
         turns_ = f"UNROLL for (int u = 0; u < {self.each}; ++u)"
+        within = f"const auto at = min(first + u * {self.threads}, end - 1);"
+        store = [
+            f"const auto at = first + u * {self.threads};",
+            f"if (at < end) {threads.block([*place, f'{to} = sums[u];'])}",
+        ]
         return [
             f"KERNEL(contraction, Arguments, {self.threads}) {{",
-            f"const int part = blockIdx.x % {self._blocks(n.size)};",
-            f"const long b = blockIdx.x / {self._blocks(n.size)};\n(void)b;",
-            *pointers(p, "b"),
+            *begin,
             f"// {n.statement}",
-            f"const int first = part * {self.threads * self.each} + threadIdx.x;\nscalar sums[{self.each}];",
-            f"{turns_} {threads.block([within, *sum_])}",
-            f"{turns_} {threads.block([place, *store])}",
+            f"scalar sums[{self.each}];",
+            f"{turns_} {threads.block([within, *place, *sum_])}",
+            f"{turns_} {threads.block(store)}",
             "}",
         ]
 
@@ -141,12 +152,14 @@ class Flat(Threads):
         """Blocks of an entry."""
         return -(-size // (self.threads * self.each))
 
-    def _in_blocks(self, p: Program) -> bool:
-        """Whether blocks of `each` numbers a thread serve: of products without sums, in the order of memory."""
+    def _has_each(self, p: Program) -> bool:
+        """Whether `each` numbers of a thread serve: of products without sums, in the order of memory."""
         n, *more = threads.nests(p)
-        if more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)):
-            return False
-        return threads.waste(n.size, self.threads * self.each) <= 1 + IDLE
+        return not (more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)))
+
+    def _in_blocks(self, p: Program) -> bool:
+        """Whether blocks have numbers of one entry each."""
+        return self.each > 1 and threads.waste(_largest(p), self.threads * self.each) <= 1 + IDLE
 
     def _head(self) -> list[str]:
         return [
@@ -174,10 +187,14 @@ class Flat(Threads):
         return found
 
     def items(self, p: Program, n: int) -> int:
-        if self.each > 1:
+        if self._in_blocks(p):
             return n * self._blocks(_largest(p)) * self.threads
         numbers = _largest(p) // self.near
         return n * (numbers // (self.jam if self.near > 1 else 1))
+
+    def shape(self, p: Program) -> Shape:
+        over_all = self.each > 1 and not self._in_blocks(p)
+        return Shape(self.threads, self.threads * self.each if over_all else 0)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -199,7 +216,7 @@ class Flat(Threads):
         return dataclasses.replace(self, **{name: value})
 
     def legal(self, p: Program) -> bool:
-        if not super().legal(p) or (self.each > 1 and not self._in_blocks(p)):
+        if not super().legal(p) or (self.each > 1 and not self._has_each(p)):
             return False
         return self.near == 1 or (neighbours(p, self.near) and _turns(threads.nests(p)[0]) % self.jam == 0)
 
