@@ -30,12 +30,15 @@ SHIFTS = (16, 1, 2, 3, 4, 5, 6, 7)  # of gaps in shared memory; 16: none
 BANKS = 128  # bytes that shared memory reads at a time
 SAMPLES = 8  # of these, by which gaps are chosen
 WIDE = 2**31  # steps inside a tile are below it
+OF_TWO = "_of_two"  # behind the name of a kernel that does two copies at once
 BLOCK = 32  # rows and columns that a CPU transposes at a time
 LINE = 2048  # columns that a CPU copies at a time
 
 COMMON = f"source:address target:address number:real old:whole loops:whole extent:whole:{LOOPS} "
 STEPS = f"from_step:whole:{LOOPS} to_step:whole:{LOOPS} "
-TILE = "tables:address volume:whole held:whole shift:whole edge:whole:2 edge_tile:whole:2 edge_whole:whole:2"
+TILE = (
+    "tables:address tiles:whole volume:whole held:whole shift:whole edge:whole:2 edge_tile:whole:2 edge_whole:whole:2"
+)
 PLANE = "rows:whole columns:whole row_block:whole column_block:whole"
 PLANE_STEPS = "row_from:whole row_to:whole column_from:whole column_to:whole"
 MEMBERS = {"threads": f"{COMMON}{STEPS}{TILE}", "packs": f"{COMMON}{STEPS}{PLANE} {PLANE_STEPS}"}
@@ -56,6 +59,7 @@ def source(style: str, name: str) -> Source:
     """The source of copies for one style of backend: copy_BYTES, or scale_TYPE. It serves all extents and steps."""
     text = [
         f"#define NAME {name}",
+        f"#define NAME_OF_TWO {name}{OF_TWO}",
         f"#define NUMBER {NUMBERS[name]}",
         f"#define SCALES {str(name.startswith('scale')).lower()}",
         '#include "engine/numbers/kernel.h"',
@@ -229,24 +233,61 @@ def _even(whole: int, most: int) -> int:
     return rounded if rounded <= most and -(-whole // rounded) == turns else extent
 
 
-def _on_threads(backend, name: str, loops, size: int, values, keep):
+class _Copy(NamedTuple):
+    """A copy on a device, ready to be queued."""
+
+    record: np.ndarray
+    tiles: int
+    shared: int  # bytes of shared memory
+    tables: object  # on the device
+
+
+def _prepared_copy(backend, loops, size: int, values) -> _Copy:
     t, on_device, shift = _prepared(backend, tuple(loops), size)
 
-    volume = on_device.shape[1]
+    volume, tiles = on_device.shape[1], math.prod(m.extent for m in t.outer)
     held = -(-(volume + (volume >> shift)) * size // 16) * 16 // size
     edges = [*t.edges, *[Edge(-1, -1, 0, 0)] * (EDGES - len(t.edges))]
     numbers = _outer(t.outer)
     numbers |= dict(
         edge=[e.outer for e in edges], edge_tile=[e.tile for e in edges], edge_whole=[e.whole for e in edges]
     )
-    numbers |= dict(tables=backend.address(on_device), volume=volume, held=held, shift=shift)
+    numbers |= dict(tables=backend.address(on_device), tiles=tiles, volume=volume, held=held, shift=shift)
+    return _Copy(record(MEMBERS["threads"], **values, **numbers), tiles, held * size + 64, on_device)
 
-    tiles = math.prod(m.extent for m in t.outer)
-    shape = Shape(THREADS, covers=1, shared=held * size + 64, resident=-1)
-    run = _module(backend, name).bind(
-        name, shape, record(MEMBERS["threads"], **values, **numbers), keep=(on_device, keep)
-    )
-    return functools.partial(run, tiles)
+
+def _on_threads(backend, name: str, loops, size: int, values, keep):
+    copy = _prepared_copy(backend, loops, size, values)
+    shape = Shape(THREADS, covers=1, shared=copy.shared, resident=-1)
+    run = _module(backend, name).bind(name, shape, copy.record, keep=(copy.tables, keep))
+    return functools.partial(run, copy.tiles)
+
+
+def are_small(*numbers: int) -> bool:
+    """Whether arrays of so many numbers leave a device idle, so that it copies two at once."""
+    return all(count <= VOLUME * ENOUGH for count in numbers)
+
+
+def both(backend, dtype: str, copies, keep=()) -> list:
+    """The runs of two copies: one that does both at once, if they are small. copies: moves, source, target of each.
+    Errors as of `bound`."""
+    prepared, sizes = [], set()
+    for moves, source, target in copies:
+        loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
+        loops, size = _widened(loops, np.dtype(dtype).itemsize, source, target)
+        prepared.append((loops, size, dict(source=source, target=target, number=1.0)))
+        sizes.add(size)
+
+    counts = [math.prod(m.extent for m in loops) for loops, *_ in prepared]
+    if backend.style != "threads" or len(sizes) > 1 or 0 in counts or not are_small(*counts):
+        return [bound(backend, dtype, *copy, keep=keep) for copy in copies]
+
+    one, other = (_prepared_copy(backend, *each) for each in prepared)
+    name = f"copy_{sizes.pop()}"
+    shape = Shape(THREADS, covers=1, shared=max(one.shared, other.shared), resident=-1, rows=2)
+    records = np.concatenate([one.record, other.record])
+    run = _module(backend, name).bind(name + OF_TWO, shape, records, keep=(one.tables, other.tables, keep))
+    return [functools.partial(run, max(one.tiles, other.tiles))]
 
 
 @functools.lru_cache(256)

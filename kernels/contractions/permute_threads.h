@@ -5,8 +5,8 @@
 //
 // Arguments: source, target, tables (see Row), volume: numbers of a tile; shift: shared memory has a gap after every
 // 2^shift numbers; loops over tiles, the slowest first; edge: for two loops whose last tile may be shorter, the number
-// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NUMBER:
-// type, SCALES: target = number * source (+ old target).
+// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NAME_OF_TWO:
+// of that for two copies at once; NUMBER: type, SCALES: target = number * source (+ old target).
 #pragma once
 #include "engine/numbers/launch.h"
 
@@ -114,6 +114,19 @@ template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long 
     else over_tiles<T, SCALED, true>(a, tiles);
 }
 
+constexpr int BLOCKS = SCALES || sizeof(NUMBER) > 8 ? 2 : 3;
 #define PERMUTATION(name) \
-    KERNEL(name, Arguments, 512, SCALES || sizeof(NUMBER) > 8 ? 2 : 3) { permuted<NUMBER, SCALES>(a, items); }
+    KERNEL(name, Arguments, 512, BLOCKS) { permuted<NUMBER, SCALES>(a, items); }
 PERMUTATION(NAME)
+
+// A row of blocks for each copy.
+struct Copies {
+    Arguments of[2];
+};
+#define PERMUTATIONS(name) \
+    KERNEL(name, Copies, 512, BLOCKS) { \
+        (void)items; \
+        const Arguments &own = a.of[blockIdx.y]; \
+        permuted<NUMBER, SCALES>(own, own.tiles); \
+    }
+PERMUTATIONS(NAME_OF_TWO)

@@ -22,6 +22,7 @@ CASES = (  # string, shapes, the organisation that is asked for
     ("eij,ejk->eik", ((7, 4, 5), (7, 5, 3)), "stages"),
     ("eij,ejk->eik", ((7, 4, 5), (7, 5, 3)), "library"),
     ("ibj,kjc->ikbc", ((4, 3, 6), (5, 6, 2)), "library"),  # copies
+    ("ikac,kjcb->ijab", ((4, 3, 6, 8), (3, 5, 8, 4)), "library"),  # two copies at once
     ("aibj,jakb->aibk", ((2, 3, 4, 5), (5, 2, 6, 4)), "library"),  # a table of addresses
     ("ij,jk,kl->il", ((3, 4), (4, 5), (5, 6)), "library"),  # locals
     ("ij,jk,kl->il", ((3, 4), (4, 5), (5, 6)), "axes"),  # an arena

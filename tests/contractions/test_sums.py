@@ -258,8 +258,8 @@ def test_launches_work_together_by_themselves(device_backend):
     assert here[0] == here[1] and there[0] == there[1]
     for addresses in zip(here[0], there[0], *of_graphs):
         assert len(set(addresses)) == 4
-    for counters, room in (here[0], there[0], *of_graphs):
-        assert room % 256 == 0 and room >= counters + 5 * 4
+    for joint in (here[0], there[0], *of_graphs):
+        assert joint.room % 256 == 0 and joint.room >= joint.counters + 5 * 4
 
 
 def test_a_graph_of_a_sum_in_parts(device_backend):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.backend import cpu
-from .. import fold, host_rates, products, scratch
+from .. import fold, host_rates, permute, products, scratch
 from ..expression import Reference
 from ..plan import Program
 from . import core_products
@@ -198,7 +198,13 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
         if way.copied[array]:
             total += copy_seconds(style, dtype, way.copies[array])
-    return total
+    return total - (r.call if style == "threads" and _at_once(way) else 0)
+
+
+def _at_once(way: fold.Way) -> bool:
+    """Whether a device copies both factors in one launch."""
+    numbers = [math.prod(m.extent for m in way.copies[k]) for k in (fold.LEFT, fold.RIGHT) if way.copied[k]]
+    return len(numbers) == 2 and permute.are_small(*numbers)
 
 
 def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
