@@ -280,7 +280,7 @@ def both(backend, dtype: str, copies, keep=()) -> list:
 
     counts = [math.prod(m.extent for m in loops) for loops, *_ in prepared]
     if backend.style != "threads" or len(sizes) > 1 or 0 in counts or not are_small(*counts):
-        return [bound(backend, dtype, *copy, keep=keep) for copy in copies]
+        return [bound(backend, dtype, moves, source, target, keep=keep) for moves, source, target in copies]
 
     one, other = (_prepared_copy(backend, *each) for each in prepared)
     name = f"copy_{sizes.pop()}"
