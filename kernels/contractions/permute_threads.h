@@ -5,8 +5,8 @@
 //
 // Arguments: source, target, tables (see Row), volume: numbers of a tile; shift: shared memory has a gap after every
 // 2^shift numbers; loops over tiles, the slowest first; edge: for two loops whose last tile may be shorter, the number
-// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NAME_OF_TWO:
-// of that for two copies at once; NUMBER: type, SCALES: target = number * source (+ old target).
+// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NAME_OF_TWO
+// of the kernel of two copies at once, NUMBER: type, SCALES: target = number * source (+ old target).
 #pragma once
 #include "engine/numbers/launch.h"
 
