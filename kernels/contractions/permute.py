@@ -30,7 +30,8 @@ SHIFTS = (16, 1, 2, 3, 4, 5, 6, 7)  # of gaps in shared memory; 16: none
 BANKS = 128  # bytes that shared memory reads at a time
 SAMPLES = 8  # of these, by which gaps are chosen
 WIDE = 2**31  # steps inside a tile are below it
-OF_TWO = "_of_two"  # behind the name of a kernel that does two copies at once
+OF_FEW = "_of_few"  # behind the name of a kernel of small copies
+FEW, FEW_THREADS = 1 << 18, 128  # numbers of a small copy at most; threads of a block
 BLOCK = 32  # rows and columns that a CPU transposes at a time
 LINE = 2048  # columns that a CPU copies at a time
 
@@ -59,7 +60,7 @@ def source(style: str, name: str) -> Source:
     """The source of copies for one style of backend: copy_BYTES, or scale_TYPE. It serves all extents and steps."""
     text = [
         f"#define NAME {name}",
-        f"#define NAME_OF_TWO {name}{OF_TWO}",
+        f"#define NAME_OF_FEW {name}{OF_FEW}",
         f"#define NUMBER {NUMBERS[name]}",
         f"#define SCALES {str(name.startswith('scale')).lower()}",
         '#include "engine/numbers/kernel.h"',
@@ -233,16 +234,7 @@ def _even(whole: int, most: int) -> int:
     return rounded if rounded <= most and -(-whole // rounded) == turns else extent
 
 
-class _Copy(NamedTuple):
-    """A copy on a device, ready to be queued."""
-
-    record: np.ndarray
-    tiles: int
-    shared: int  # bytes of shared memory
-    tables: object  # on the device
-
-
-def _prepared_copy(backend, loops, size: int, values) -> _Copy:
+def _on_threads(backend, name: str, loops, size: int, values, keep):
     t, on_device, shift = _prepared(backend, tuple(loops), size)
 
     volume, tiles = on_device.shape[1], math.prod(m.extent for m in t.outer)
@@ -253,41 +245,41 @@ def _prepared_copy(backend, loops, size: int, values) -> _Copy:
         edge=[e.outer for e in edges], edge_tile=[e.tile for e in edges], edge_whole=[e.whole for e in edges]
     )
     numbers |= dict(tables=backend.address(on_device), tiles=tiles, volume=volume, held=held, shift=shift)
-    return _Copy(record(MEMBERS["threads"], **values, **numbers), tiles, held * size + 64, on_device)
+
+    shape = Shape(THREADS, covers=1, shared=held * size + 64, resident=-1)
+    run = _module(backend, name).bind(
+        name, shape, record(MEMBERS["threads"], **values, **numbers), keep=(on_device, keep)
+    )
+    return functools.partial(run, tiles)
 
 
-def _on_threads(backend, name: str, loops, size: int, values, keep):
-    copy = _prepared_copy(backend, loops, size, values)
-    shape = Shape(THREADS, covers=1, shared=copy.shared, resident=-1)
-    run = _module(backend, name).bind(name, shape, copy.record, keep=(copy.tables, keep))
-    return functools.partial(run, copy.tiles)
+def are_few(*counts: int) -> bool:
+    """Whether arrays of so many numbers are copied number by number, two of them at once."""
+    return all(0 < count <= FEW for count in counts)
 
 
-def are_small(*numbers: int) -> bool:
-    """Whether arrays of so many numbers leave a device idle, so that it copies two at once."""
-    return all(count <= VOLUME * ENOUGH for count in numbers)
-
-
-def both(backend, dtype: str, copies, keep=()) -> list:
-    """The runs of two copies: one that does both at once, if they are small. copies: moves, source, target of each.
-    Errors as of `bound`."""
+def together(backend, dtype: str, copies, keep=()) -> list:
+    """The runs of one copy, or of two: of small ones a single run. copies: moves, source, target of each. Errors as of
+    `bound`."""
     prepared, sizes = [], set()
     for moves, source, target in copies:
         loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
         loops, size = _widened(loops, np.dtype(dtype).itemsize, source, target)
-        prepared.append((loops, size, dict(source=source, target=target, number=1.0)))
+        prepared.append((loops, dict(source=source, target=target)))
         sizes.add(size)
 
-    counts = [math.prod(m.extent for m in loops) for loops, *_ in prepared]
-    if backend.style != "threads" or len(sizes) > 1 or 0 in counts or not are_small(*counts):
+    counts = [math.prod(m.extent for m in loops) for loops, _ in prepared]
+    if backend.style != "threads" or len(sizes) > 1 or not are_few(*counts):
         return [bound(backend, dtype, moves, source, target, keep=keep) for moves, source, target in copies]
 
-    one, other = (_prepared_copy(backend, *each) for each in prepared)
-    name = f"copy_{sizes.pop()}"
-    shape = Shape(THREADS, covers=1, shared=max(one.shared, other.shared), resident=-1, rows=2)
-    records = np.concatenate([one.record, other.record])
-    run = _module(backend, name).bind(name + OF_TWO, shape, records, keep=(one.tables, other.tables, keep))
-    return [functools.partial(run, max(one.tiles, other.tiles))]
+    records = []
+    for (loops, ends), count in zip(prepared, counts):
+        records.append(record(MEMBERS["threads"], **ends, **_outer(loops), tiles=count, edge=[-1, -1]))
+    if len(records) == 1:
+        records *= 2
+    name, shape = f"copy_{sizes.pop()}", Shape(FEW_THREADS, rows=len(copies))
+    run = _module(backend, name).bind(name + OF_FEW, shape, np.concatenate(records), keep=keep)
+    return [functools.partial(run, max(counts))]
 
 
 @functools.lru_cache(256)

@@ -20,7 +20,6 @@ from .base import Organisation, Unable
 from .threads import Threads, batch_is_last, memory_seconds, several
 
 EACH = 4, 2  # numbers of a thread that lie apart
-IDLE = 1 / 8  # of the threads of an entry's blocks, at most
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
 BESIDE = 64  # bytes: a thread that goes along so short a row shares its lines with its neighbours
@@ -63,6 +62,8 @@ class Flat(Threads):
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
+        if near > 1:
+            found.append(cls(256))  # more threads, where few numbers leave a device idle
 
         return [how for how in found if how.legal(p)]
 
@@ -111,19 +112,11 @@ class Flat(Threads):
         ]
 
     def _apart_text(self, p: Program) -> list[str]:
-        """Numbers are counted within an entry where its blocks are full, else over all entries."""
+        """Numbers are counted over all entries, from the first entry of the block on."""
         (n,) = threads.nests(p)
-        every, size, entry = self.threads * self.each, n.size, ["(void)b;", *pointers(p, "b")]
-        if self._in_blocks(p):
-            blocks = self._blocks(size)
-            begin = [f"const long b = blockIdx.x / {blocks};", *entry, f"const int end = {size};"]
-            begin.append(f"const int first = blockIdx.x % {blocks} * {every} + threadIdx.x;")
-            place = ["const int x = at;"]
-        else:
-            begin = [f"const long first = blockIdx.x * {every}L + threadIdx.x;", "const long end = items;"]
-            place = [f"const long b = at / {size};", *entry, f"const int x = int(at % {size});"]
-
+        every, size = self.threads * self.each, n.size
         own = threads.numbered("x", n.loops)
+        place = [f"const long b = first + at / {size};", "(void)b;", *pointers(p, "b"), f"const int x = at % {size};"]
         place += threads.split(n.loops, "x", own)
         to = _number(n, 0, own)
         sum_ = ["scalar sum = 0;"]
@@ -133,33 +126,24 @@ class Flat(Threads):
         sum_.append(f"sums[u] = {threads.old_value(n, to)}sum;")
 
         turns_ = f"UNROLL for (int u = 0; u < {self.each}; ++u)"
-        within = f"const auto at = min(first + u * {self.threads}, end - 1);"
-        store = [
-            f"const auto at = first + u * {self.threads};",
-            f"if (at < end) {threads.block([*place, f'{to} = sums[u];'])}",
-        ]
+        at = f"begin + u * {self.threads}"
+        store = [f"const int at = {at};", f"if (at < end) {threads.block([*place, f'{to} = sums[u];'])}"]
         return [
             f"KERNEL(contraction, Arguments, {self.threads}) {{",
-            *begin,
+            f"const long number = blockIdx.x * {every}L, first = number / {size}, left = items - first * {size};",
+            f"const int begin = int(number % {size}) + threadIdx.x;",
+            f"const int end = left < {size + every} ? int(left) : {size + every};",
             f"// {n.statement}",
             f"scalar sums[{self.each}];",
-            f"{turns_} {threads.block([within, *place, *sum_])}",
+            f"{turns_} {threads.block([f'const int at = min({at}, end - 1);', *place, *sum_])}",
             f"{turns_} {threads.block(store)}",
             "}",
         ]
-
-    def _blocks(self, size: int) -> int:
-        """Blocks of an entry."""
-        return -(-size // (self.threads * self.each))
 
     def _has_each(self, p: Program) -> bool:
         """Whether `each` numbers of a thread serve: of products without sums, in the order of memory."""
         n, *more = threads.nests(p)
         return not (more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)))
-
-    def _in_blocks(self, p: Program) -> bool:
-        """Whether blocks have numbers of one entry each."""
-        return self.each > 1 and threads.waste(_largest(p), self.threads * self.each) <= 1 + IDLE
 
     def _head(self) -> list[str]:
         return [
@@ -187,14 +171,11 @@ class Flat(Threads):
         return found
 
     def items(self, p: Program, n: int) -> int:
-        if self._in_blocks(p):
-            return n * self._blocks(_largest(p)) * self.threads
         numbers = _largest(p) // self.near
         return n * (numbers // (self.jam if self.near > 1 else 1))
 
     def shape(self, p: Program) -> Shape:
-        over_all = self.each > 1 and not self._in_blocks(p)
-        return Shape(self.threads, self.threads * self.each if over_all else 0)
+        return Shape(self.threads, self.threads * self.each)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

@@ -297,10 +297,7 @@ def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, k
     worked = [scratch + place * size if copied else array for array, (copied, place) in zip(arrays, _placed(way))]
 
     copies = [(way.copies[k], arrays[k], worked[k]) for k in (fold.LEFT, fold.RIGHT) if way.copied[k]]
-    if len(copies) == 2:
-        runs = permute.both(backend, dtype, copies, keep)
-    else:
-        runs = [permute.bound(backend, dtype, *copy, keep=keep) for copy in copies]
+    runs = permute.together(backend, dtype, copies, keep) if copies else []
     if not way.copied[fold.OUT]:
         return [*runs, products.bound(backend, dtype, way, worked, step.scale, keep)]
 
