@@ -62,8 +62,8 @@ class Flat(Threads):
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
-        if near > 1:
-            found.append(cls(256))  # more threads, where few numbers leave a device idle
+        if near > 1 and not threads.nests(p)[0].summed and cls(256, near).waits(p) > 1:
+            found.append(cls(256))  # more threads, since few numbers leave a device idle
 
         return [how for how in found if how.legal(p)]
 
