@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -233,52 +232,52 @@ def _cast(operands, out, options: dict, casting: Any) -> Any:
 
 def _view(text, array) -> Any:
     """The view of NumPy or CuPy; None if the string sums, or the array is no array of numbers."""
-    view = _moves(text) if type(text) is str else None
-    if view is None:
+    if type(text) is not str or not _moves(text):
         return None
-    try:
-        if type(array) is np.ndarray:
-            return view.of_numpy(array) if array.dtype.kind in NUMBERS else None
-        known = hasattr(array, "__cuda_array_interface__") and array.dtype.kind in NUMBERS
-        return view.of_cupy(array) if known else None
-    except ValueError:
-        return None  # `contract` broadcasts, or says what is wrong
+    kind = type(array)
+    if kind is np.ndarray:
+        try:
+            return numpy_einsum()(text, array) if array.dtype.kind in NUMBERS else None
+        except ValueError:
+            return None  # `contract` broadcasts, or says what is wrong
+    if not hasattr(kind, "__cuda_array_interface__") or array.dtype.kind not in NUMBERS:
+        return None
 
-
-class _View(NamedTuple):
-    """view(array) by the kind of array. Both raise ValueError for unequal extents."""
-
-    of_numpy: Callable
-    of_cupy: Callable
+    lie = _lies(text, array.shape, array.strides)
+    return lie and kind(lie.shape, array.dtype, array.data, lie.strides)
 
 
 @functools.lru_cache(256)
-def _moves(text: str) -> _View | None:
-    """The view of a string that has one operand and sums over none of its indices; else None."""
+def _moves(text: str) -> bool:
+    """Whether a string has one operand and sums over none of its indices."""
     try:
         s = read(text)
     except ArgumentError:
+        return False
+    return len(s.operands) == 1 and set(s.operands[0]) == set(s.out)
+
+
+class _Lie(NamedTuple):
+    """How a view lies."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # bytes
+
+
+@functools.lru_cache(256)
+def _lies(text: str, shape, strides) -> _Lie | None:
+    """How the view of an array lies. An index that stands twice goes along the diagonal. None: `contract` broadcasts,
+    or says what is wrong."""
+    try:
+        s = spread(read(text), [shape])
+        sizes = extents(s, [shape])
+    except ArgumentError:
         return None
-    if len(s.operands) != 1 or set(s.operands[0]) != set(s.out):
-        return None
 
-    (own,) = s.operands
-    by_numpy = functools.partial(numpy_einsum(), text)
-    if s.has_ellipsis:
-        return _View(by_numpy, functools.partial(np.einsum, text))
-
-    # Dimensions change places; of an index that stands twice the diagonal is left.
-    pairs, left = repeats.diagonals(own)
-    view = repeats.View(tuple(left.index(i) for i in s.out), diagonals=pairs)
-    return _View(by_numpy, functools.partial(_seen, view, own))
-
-
-def _seen(view: repeats.View, own: tuple[str, ...], array) -> Any:
-    """The view of an array with these indices. Raises ValueError for another number of them, and unequal extents."""
-    extents = dict(zip(own, array.shape))
-    if array.ndim != len(own) or array.shape != tuple([extents[i] for i in own]):
-        raise ValueError
-    return view.of(array)
+    steps = dict.fromkeys(s.out, 0)
+    for index, stride in zip(*s.operands, strides):
+        steps[index] += stride
+    return _Lie(tuple([sizes[i] for i in s.out]), tuple(steps.values()))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

@@ -30,12 +30,16 @@ SHIFTS = (16, 1, 2, 3, 4, 5, 6, 7)  # of gaps in shared memory; 16: none
 BANKS = 128  # bytes that shared memory reads at a time
 SAMPLES = 8  # of these, by which gaps are chosen
 WIDE = 2**31  # steps inside a tile are below it
+OF_FEW = "_of_few"  # behind the name of a kernel of small copies
+FEW, FEW_THREADS = 1 << 18, 128  # numbers of a small copy at most; threads of a block
 BLOCK = 32  # rows and columns that a CPU transposes at a time
 LINE = 2048  # columns that a CPU copies at a time
 
 COMMON = f"source:address target:address number:real old:whole loops:whole extent:whole:{LOOPS} "
 STEPS = f"from_step:whole:{LOOPS} to_step:whole:{LOOPS} "
-TILE = "tables:address volume:whole held:whole shift:whole edge:whole:2 edge_tile:whole:2 edge_whole:whole:2"
+TILE = (
+    "tables:address tiles:whole volume:whole held:whole shift:whole edge:whole:2 edge_tile:whole:2 edge_whole:whole:2"
+)
 PLANE = "rows:whole columns:whole row_block:whole column_block:whole"
 PLANE_STEPS = "row_from:whole row_to:whole column_from:whole column_to:whole"
 MEMBERS = {"threads": f"{COMMON}{STEPS}{TILE}", "packs": f"{COMMON}{STEPS}{PLANE} {PLANE_STEPS}"}
@@ -56,6 +60,7 @@ def source(style: str, name: str) -> Source:
     """The source of copies for one style of backend: copy_BYTES, or scale_TYPE. It serves all extents and steps."""
     text = [
         f"#define NAME {name}",
+        f"#define NAME_OF_FEW {name}{OF_FEW}",
         f"#define NUMBER {NUMBERS[name]}",
         f"#define SCALES {str(name.startswith('scale')).lower()}",
         '#include "engine/numbers/kernel.h"',
@@ -232,21 +237,49 @@ def _even(whole: int, most: int) -> int:
 def _on_threads(backend, name: str, loops, size: int, values, keep):
     t, on_device, shift = _prepared(backend, tuple(loops), size)
 
-    volume = on_device.shape[1]
+    volume, tiles = on_device.shape[1], math.prod(m.extent for m in t.outer)
     held = -(-(volume + (volume >> shift)) * size // 16) * 16 // size
     edges = [*t.edges, *[Edge(-1, -1, 0, 0)] * (EDGES - len(t.edges))]
     numbers = _outer(t.outer)
     numbers |= dict(
         edge=[e.outer for e in edges], edge_tile=[e.tile for e in edges], edge_whole=[e.whole for e in edges]
     )
-    numbers |= dict(tables=backend.address(on_device), volume=volume, held=held, shift=shift)
+    numbers |= dict(tables=backend.address(on_device), tiles=tiles, volume=volume, held=held, shift=shift)
 
-    tiles = math.prod(m.extent for m in t.outer)
     shape = Shape(THREADS, covers=1, shared=held * size + 64, resident=-1)
     run = _module(backend, name).bind(
         name, shape, record(MEMBERS["threads"], **values, **numbers), keep=(on_device, keep)
     )
     return functools.partial(run, tiles)
+
+
+def are_few(*counts: int) -> bool:
+    """Whether arrays of so many numbers are copied number by number, two of them at once."""
+    return all(0 < count <= FEW for count in counts)
+
+
+def together(backend, dtype: str, copies, keep=()) -> list:
+    """The runs of one copy, or of two: of small ones a single run. copies: moves, source, target of each. Errors as of
+    `bound`."""
+    prepared, sizes = [], set()
+    for moves, source, target in copies:
+        loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
+        loops, size = _widened(loops, np.dtype(dtype).itemsize, source, target)
+        prepared.append((loops, dict(source=source, target=target)))
+        sizes.add(size)
+
+    counts = [math.prod(m.extent for m in loops) for loops, _ in prepared]
+    if backend.style != "threads" or len(sizes) > 1 or not are_few(*counts):
+        return [bound(backend, dtype, moves, source, target, keep=keep) for moves, source, target in copies]
+
+    records = []
+    for (loops, ends), count in zip(prepared, counts):
+        records.append(record(MEMBERS["threads"], **ends, **_outer(loops), tiles=count, edge=[-1, -1]))
+    if len(records) == 1:
+        records *= 2
+    name, shape = f"copy_{sizes.pop()}", Shape(FEW_THREADS, rows=len(copies))
+    run = _module(backend, name).bind(name + OF_FEW, shape, np.concatenate(records), keep=keep)
+    return [functools.partial(run, max(counts))]
 
 
 @functools.lru_cache(256)

@@ -5,8 +5,8 @@
 //
 // Arguments: source, target, tables (see Row), volume: numbers of a tile; shift: shared memory has a gap after every
 // 2^shift numbers; loops over tiles, the slowest first; edge: for two loops whose last tile may be shorter, the number
-// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NUMBER:
-// type, SCALES: target = number * source (+ old target).
+// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NAME_OF_FEW
+// of the kernel of small copies, NUMBER: type, SCALES: target = number * source (+ old target).
 #pragma once
 #include "engine/numbers/launch.h"
 
@@ -114,6 +114,24 @@ template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long 
     else over_tiles<T, SCALED, true>(a, tiles);
 }
 
+constexpr int BLOCKS = SCALES || sizeof(NUMBER) > 8 ? 2 : 3;
 #define PERMUTATION(name) \
-    KERNEL(name, Arguments, 512, SCALES || sizeof(NUMBER) > 8 ? 2 : 3) { permuted<NUMBER, SCALES>(a, items); }
+    KERNEL(name, Arguments, 512, BLOCKS) { permuted<NUMBER, SCALES>(a, items); }
 PERMUTATION(NAME)
+
+// Small copies, a thread for each number in the order of the target: a row of blocks for each copy. Loops are over
+// numbers, tiles counts these.
+struct Copies {
+    Arguments of[2];
+};
+#define PERMUTATIONS(name) \
+    KERNEL(name, Copies, 128) { \
+        const Arguments &own = a.of[blockIdx.y]; \
+        const long number = blockIdx.x * 128L + threadIdx.x; \
+        (void)items; \
+        if (number >= own.tiles) return; \
+        Tile here; \
+        find(own, number, here); \
+        ((NUMBER *)own.target)[here.to] = ((const NUMBER *)own.source)[here.from]; \
+    }
+PERMUTATIONS(NAME_OF_FEW)

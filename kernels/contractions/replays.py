@@ -60,7 +60,7 @@ class Replays:
         stand_ins = self._named(map(StandIn.at, range(len(addresses)), addresses, self._lies))
         with watched(len(addresses)) as watch:
             self.plan.launched(stand_ins, self.n)()
-        return Replay(watch, addresses, self.backend.empty, self.backend.counters)
+        return Replay(watch, addresses, self.backend.empty, self.backend.joint)
 
 
 def span(array) -> int:

@@ -30,7 +30,7 @@ from .asked import OPTIONS, Asked, Problem, for_entries, is_pair, plan_of, read_
 from .contraction import MOST
 from .expression import Reference, Statement, Term
 
-FEW_NUMBERS, LONG_SUMS = 512, 1024  # of an output whose extents are compiled in; terms of each
+FEW_NUMBERS, LONG_SUMS = 1024, 1024  # of an output whose extents are compiled in; terms of each
 
 
 def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype):

@@ -364,6 +364,11 @@ ON_A_DEVICE = (  # statement, sizes, batch, entries; the fastest on an H200, and
     ("o[i j] = a[i k a b] c[k j a b]", dict(i=20, k=20, a=50, b=50, j=20), "", 0, "moments"),  # direct 1.2, library 2.3
     ("o[i] = a[i j] w[j]", dict(i=50, j=1000000), "", 0, "moments"),  # sums 1.25 with float64, 1.2 with float32
     ("o[s] = a[s x]", dict(s=9, x=2097152), "", 0, "sums"),  # moments 1.6 with float64
+    ("o[i j] = a[i n] b[j n]", dict(i=24, j=24, n=100000), "", 0, "moments"),  # direct 1.3, 1.8; library 1.7, 4.0
+    ("o[x p q] = a[x g p] b[g q]", dict(g=20000, p=60, q=60), "x", 3, "direct"),  # library 3.0 with float64
+    ("o[a c] = x[a b c]", dict(b=301, c=302), "a", 300, "sums"),  # team 1.3, 1.16
+    ("o[b c d] = x[a b c] w[a d]", dict(a=9, c=300, d=9), "b", 300, "stages"),  # lines 1.8 with float64
+    ("o[i] = w[n] a[n i]", dict(n=500000, i=30), "", 0, "sums"),  # moments 1.16, 1.06
 )
 
 

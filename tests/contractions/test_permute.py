@@ -1,5 +1,7 @@
 """Copies to another order of dimensions against NumPy's transpose, on a CPU and on the stand-in of a device."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,29 @@ def test_a_part_of_larger_arrays_that_are_not_aligned(be, dtype, at):
     found = copy(be, source.ravel(), target.ravel(), [Move(31, 1, 20), Move(7, 40, 1)], at=at)
 
     assert np.array_equal(found, wanted.ravel())
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_small_copies_at_once(be, dtype):
+    """Of unequal extents; a copy that is wide where the other one is not takes a launch of its own."""
+    orders = ("abcd", "cadb", (5, 7, 6, 4)), ("ab", "ba", (3, 2)), ("abc", "acb", (40, 31, 33))
+    for pair in itertools.combinations_with_replacement(orders, 2):
+        copies, wanted, targets = [], [], []
+        for inside, outside, extents in pair:
+            sizes = dict(zip(inside, extents))
+            from_, to = dense(inside, sizes), dense(outside, sizes)
+            values = numbers(extents, dtype)
+            source, target = be.from_host(values, dtype), be.from_host(np.full(values.size, np.nan, dtype), dtype)
+            moves = [Move(sizes[i], from_[i], to[i]) for i in outside]
+            copies.append((moves, be.address(source), be.address(target)))
+            targets.append(target)
+            wanted.append((np.einsum(f"{inside}->{outside}", values).ravel(), source))
+
+        for some in (copies, copies[:1]):
+            for run in permute.together(be, dtype, some):
+                run()
+        for target, (values, _) in zip(targets, wanted):
+            assert np.array_equal(be.to_host(target), values)
 
 
 def test_nothing_to_copy(be):

@@ -13,6 +13,7 @@ from device_for_tests import STAND_IN
 
 from kernels import Contraction, contract, einsum
 from kernels.contractions import contraction, repeats
+from kernels.engine.backend.counters import Joint
 from kernels.engine.backend.replay import Launch, Lie, Replay, StandIn, Watch, here, watched
 from kernels.engine.errors import ArgumentError, BackendError
 
@@ -21,6 +22,7 @@ CASES = (  # string, shapes, the organisation that is asked for
     ("eij,ejk->eik", ((7, 4, 5), (7, 5, 3)), "stages"),
     ("eij,ejk->eik", ((7, 4, 5), (7, 5, 3)), "library"),
     ("ibj,kjc->ikbc", ((4, 3, 6), (5, 6, 2)), "library"),  # copies
+    ("ikac,kjcb->ijab", ((4, 3, 6, 8), (3, 5, 8, 4)), "library"),  # two copies at once
     ("aibj,jakb->aibk", ((2, 3, 4, 5), (5, 2, 6, 4)), "library"),  # a table of addresses
     ("ij,jk,kl->il", ((3, 4), (4, 5), (5, 6)), "library"),  # locals
     ("ij,jk,kl->il", ((3, 4), (4, 5), (5, 6)), "axes"),  # an arena
@@ -92,6 +94,20 @@ def test_a_call_as_the_last_is_not_looked_up(device, monkeypatch, function, text
         arrays = whole(rng, shapes)
         found = function(text, *there(device, arrays))
         assert np.array_equal(device.to_host(found), np.einsum(text, *arrays))
+
+
+VIEWS = (("ij->ji", (3, 4)), ("ijj->ij", (4, 4, 4)), ("iij->ji", (4, 4, 4)), ("...i->i...", (2, 3, 4)))
+
+
+@pytest.mark.parametrize("text, shape", VIEWS)
+def test_moves_are_views_on_a_device_too(device, text, shape):
+    """Also of a view."""
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+    (array,) = there(device, [a])
+    for given, other in ((a, array), (a.transpose(), array.transpose())):
+        view = einsum(text, other)
+        assert device.address(view) == device.address(array)
+        assert np.array_equal(device.to_host(view), np.einsum(text, given))
 
 
 def test_a_call_unlike_the_last_is_not_taken_for_it(device):
@@ -263,21 +279,21 @@ def test_addresses_in_records_follow_the_arrays():
     assert taken == [((512,), np.uint8)]
 
 
-def test_counters_are_of_each_call():
-    """They belong to the stream that is current then."""
+def test_joint_memory_is_of_each_call():
+    """Counters and room belong to the stream that is current then. All launches of a call get them at once."""
     watch, seen, asked = Watch(1), [], []
-    held = [watch.counters(7), 3, watch.counters(4)]
-    watch.launches.append(Launch(np.array(held), lambda own: lambda: seen.append(own.tolist())))
+    (one, room), (other, _) = watch.joint(7, 40), watch.joint(4, 80)
+    watch.launches.append(Launch(np.array([one, 3, other, room]), lambda own: lambda: seen.append(own.tolist())))
 
-    def counters(count):
-        asked.append(count)
-        return 0x7B0000000000 + len(asked)
+    def joint(counters, room):
+        asked.append((counters, room))
+        return Joint(0x7B0000000000 + len(asked), 0x7A0000000000 + len(asked))
 
-    replay = Replay(watch, [0x7F0000000000], None, counters)
+    replay = Replay(watch, [0x7F0000000000], None, joint)
     replay([0x7E0000000000])
     replay([0x7E0000000000])
-    assert set(asked) == {7} and [members[1] for members in seen] == [3, 3]
-    assert {k for members in seen for k in members[::2]} == {0x7B0000000000 + k for k in range(1, len(asked) + 1)}
+    assert asked == [(7, 80)] * 2
+    assert seen == [[0x7B0000000000 + k, 3, 0x7B0000000000 + k, 0x7A0000000000 + k] for k in (1, 2)]
 
 
 def test_a_watch_ends_with_its_error():

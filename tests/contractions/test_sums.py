@@ -14,6 +14,7 @@ from kernels.contractions.organisations import device, in_parts, library_costs, 
 from kernels.contractions.organisations.flat import Flat
 from kernels.contractions.organisations.staged import Staged
 from kernels.contractions.organisations.sums import Sums
+from kernels.engine.backend import counters
 from kernels.engine.errors import ArgumentError
 
 CASES = (  # text, sizes, entries
@@ -165,6 +166,21 @@ def test_neighbours_at_once_in_parts(device_backend):
     assert np.array_equal(done_unaligned(plan, arrays), wanted)
 
 
+def test_parts_beyond_the_room_of_a_stream(device_backend, monkeypatch):
+    """They have memory of their own."""
+    how = "sums threads=64 lanes=32 parts=4"
+    plan = Contraction("o[c] = a[c p] b[c p]", dict(p=402), backend=device_backend, how=how, quick=True)
+    arrays = whole(np.random.default_rng(4), plan, 3)
+    wanted = einsum(plan, arrays)
+    for room in (3 * 4 * 8, 3 * 4 * 8 - 1):
+        monkeypatch.setattr(counters, "ROOM", room)
+        assert np.array_equal(done(plan, arrays, 3), wanted)
+        held = [device_backend.from_host(a) for a in (arrays["a"], arrays["b"])]
+        for _ in range(2):
+            found = contract("cp,cp->c", *held, backend=device_backend, how=how)
+            assert np.array_equal(device_backend.to_host(found), wanted)
+
+
 def test_entries_whose_parts_have_no_room_go_after_the_others(device_backend, monkeypatch):
     """The same bits, whatever the room and the batch; NaN stays in its entry."""
     how = "sums threads=64 lanes=32 parts=4"
@@ -229,18 +245,21 @@ def test_the_same_bits_on_streams_of_several_threads(device_backend):
     assert wrong == [0] * 80
 
 
-def test_launches_count_by_themselves(device_backend):
-    """Counters belong to a stream; launches of a graph have their own."""
+def test_launches_work_together_by_themselves(device_backend):
+    """Counters and room belong to a stream; launches of a graph have their own."""
     stream = device_backend.arrays.cuda.Stream(non_blocking=True)
-    here = [device_backend.counters(5) for _ in range(2)]
+    here = [device_backend.joint(5, 100) for _ in range(2)]
     with stream:
-        there = [device_backend.counters(5) for _ in range(2)]
+        there = [device_backend.joint(5, 100) for _ in range(2)]
     of_graphs = []
     for _ in range(2):
-        device_backend.record(lambda: of_graphs.append(device_backend.counters(5)))
+        device_backend.record(lambda: of_graphs.append(device_backend.joint(5, 100)))
 
     assert here[0] == here[1] and there[0] == there[1]
-    assert len({here[0], there[0], *of_graphs}) == 4
+    for addresses in zip(here[0], there[0], *of_graphs):
+        assert len(set(addresses)) == 4
+    for joint in (here[0], there[0], *of_graphs):
+        assert joint.room % 256 == 0 and joint.room >= joint.counters + 5 * 4
 
 
 def test_a_graph_of_a_sum_in_parts(device_backend):

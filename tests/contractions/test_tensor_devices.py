@@ -68,11 +68,14 @@ APART = (  # text, extents, the statement of the same numbers in NumPy
     ("o[a b c d] = x[a b c d] w[c b]", dict(b=3, c=23, d=33), "abcd,cb->abcd"),
     ("o[a b c d] += x[a d b c] w[b]", dict(b=5, c=13, d=35), "adbc,b->abcd"),
     ("o[a b c] = x[a b] w[c]", dict(b=33, c=67), "ab,c->abc"),
+    ("o[a b c] = x[a b c] w[a]", dict(b=15, c=15), "abc,a->abc"),
+    ("o[a b] += x[a b] w[b]", dict(b=7), "ab,b->ab"),
 )
 
 
 def check_apart(backend):
-    """Threads whose numbers lie apart: rows of odd lengths, entries that fill their last block in part."""
+    """Threads whose numbers lie apart: rows of odd lengths, entries that fill their last block in part, short entries
+    that share blocks."""
     rng = np.random.default_rng(1)
     for text, sizes, string in APART:
         for dtype in ("float64", "float32"):
@@ -88,12 +91,13 @@ def test_numbers_apart(stand_in):
 
 
 def test_rows_of_odd_length_are_done_apart(stand_in):
-    """By choice; rows that are read at once stay so, and short entries have a thread for each number."""
+    """By choice; rows that are read at once stay so, and few numbers have a thread each."""
     text, sizes = "o[a b c] = x[a b c] w[b]", dict(b=47, c=1021)
     assert Contraction(text, sizes, "float32", stand_in, how="flat").how.each == 4
     assert Contraction(text, sizes | dict(c=1024), "float32", stand_in, how="flat").how.near == 4
     assert Contraction(text, dict(b=1, c=4001), "float32", stand_in, how="flat").how.each == 4
-    assert Contraction(text, dict(b=1, c=521), "float32", stand_in, how="flat").how.each == 1
+    for entries, each in ((100, 1), (10000, 4)):
+        assert Contraction(text, dict(b=1, c=521), "float32", stand_in, how="flat", entries=entries).how.each == each
     with pytest.raises(ArgumentError):
         Contraction("o[a b] = x[a b k]", dict(b=9001, k=3), backend=stand_in, how="flat threads=64 each=4")
 

@@ -26,6 +26,10 @@ class OutOfMemoryError(MemoryError):
 class Array(np.ndarray):
     """Stand-in for cupy.ndarray: the address is data.ptr, and arithmetic with a host's array is refused."""
 
+    def __new__(cls, shape, dtype, memptr, strides):
+        """A view of the memory of an array of the same type: memptr is the array's data."""
+        return np.lib.stride_tricks.as_strided(memptr.array, shape, strides).view(cls)
+
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
         for array in (*inputs, *out):
             if isinstance(array, np.ndarray) and array.ndim and not isinstance(array, Array):
@@ -40,7 +44,7 @@ class Array(np.ndarray):
 
     @property
     def data(self):
-        return types.SimpleNamespace(ptr=self.ctypes.data)
+        return types.SimpleNamespace(ptr=self.ctypes.data, array=self.view(np.ndarray))
 
     @property
     def __cuda_array_interface__(self):

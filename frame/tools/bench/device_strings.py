@@ -56,6 +56,9 @@ STRINGS = (
     String("moments", "bi->i", "b=1000000 i=5", types="zc"),
     String("moments", "ji,j->i", "i=20 j=1000000", types="df"),
     String("moments", "abc->b", "a=1000 b=5 c=3000", types="df"),
+    String("moments", "in,jn->ij", "n=100000 i=24 j=24", types="df"),
+    String("moments", "kij,kjl->il", "k=2000 i=24 j=24 l=24", types="df"),
+    String("moments", "n,ni->i", "n=500000 i=30", types="df"),
     # Sums, moves, scalings
     String("sums", "ij->i", "i=4000 j=4000"),
     String("sums", "ij->j", "i=4000 j=4000"),
@@ -79,6 +82,10 @@ STRINGS = (
     String("sums", "ij,ij->ij", "i=4000 j=4000", "0C"),
     String("sums", "dcab,a->dcba", "d=122 c=75 a=336 b=5"),
     String("sums", "abcd,cb->cdba", "a=312 b=7 c=47 d=243", types="f"),
+    String("sums", "bij,b->bij", "b=50000 i=15 j=15", types="df"),
+    String("sums", "ij,j->ij", "i=3000 j=555"),
+    String("sums", "abc->ac", "a=300 b=301 c=302", types="df"),
+    String("sums", "ij,i->j", "i=3000 j=3000", types="c"),
     # Machine learning
     String("learning", "bhqd,bhkd->bhqk", "b=8 h=12 q=512 d=64 k=512", types="f"),
     String("learning", "bqhd,bkhd->bhqk", "b=8 q=512 h=12 d=64 k=512", types="f"),
@@ -120,6 +127,8 @@ STRINGS = (
     String("networks", "lpr,lmk,mpqn,rns->kqs", "l=64 p=2 r=64 m=5 k=64 q=2 n=5 s=64"),
     String("networks", "asb,asc->bc", "a=200 s=2 b=200 c=200"),
     String("networks", "ab,asc,bsd->cd", "a=128 b=128 s=2 c=128 d=128", types="dz"),
+    String("networks", "ij,jk,ik->", "i=1500 j=200 k=1000", types="f"),
+    String("networks", "abc,ad->dbc", "a=9 b=300 c=300 d=9"),
     # Quantum chemistry
     String("chemistry", "pqrs,rs->pq", "p=60 q=60 r=60 s=60"),
     String("chemistry", "prqs,rs->pq", "p=60 r=60 q=60 s=60"),
@@ -134,6 +143,10 @@ STRINGS = (
     String("chemistry", "ikab,kjab->ij", "i=20 k=20 a=50 b=50 j=20", types="df"),
     String("chemistry", "kc,ikca->ia", "k=12 c=40 i=12 a=40"),
     String("chemistry", "xij,ij->x", "x=500 i=120 j=120"),
+    String("chemistry", "kbcj,ikac->iajb", "k=10 b=30 c=30 j=10 i=10 a=30"),
+    String("chemistry", "mbej,aeim->abij", "m=12 b=36 e=36 j=12 a=36 i=12"),
+    String("chemistry", "mnef,afmn->ae", "m=14 n=14 e=50 f=50 a=50", types="df"),
+    String("chemistry", "xgp,gq->xpq", "x=3 g=20000 p=60 q=60"),
     # Derivatives, interpolation, geometry on elements; fields
     String("elements", "eijk,li->eljk", "e=8000 i=8 j=8 k=8 l=8"),
     String("elements", "eijk,lj->eilk", "e=8000 i=8 j=8 k=8 l=8"),
@@ -148,6 +161,7 @@ STRINGS = (
     String("fields", "sxyz,s->xyz", "s=10 x=100 y=100 z=100"),
     String("fields", "sxyz,sr->rxyz", "s=10 x=100 y=100 z=100 r=10"),
     String("fields", "xyzs,s->xyz", "x=100 y=100 z=100 s=10"),
+    String("fields", "xyzs->xyz", "x=100 y=100 z=100 s=10", types="f"),
     String("fields", "dxyz,dxyz->xyz", "d=3 x=120 y=120 z=120"),
     String("fields", "ixyz,jxyz->ijxyz", "i=3 x=100 y=100 z=100 j=3"),
     String("fields", "ijxyz,jxyz->ixyz", "i=3 j=3 x=100 y=100 z=100"),

@@ -37,6 +37,7 @@ PERMUTED = 4  # loops in a thread that are permuted, at most
 USUAL = 256  # threads of a block, at most
 MOST_BLOCKS = 2**31 - 1
 LINE = 32  # numbers: temporaries begin at multiples of it
+ONE_BY_ONE = 1.25  # times the memory's time: a thread asks for one number at a time
 
 
 class Operation(NamedTuple):
@@ -98,7 +99,7 @@ class Axes(Organisation):
         return threads.work(p) * price_of("axes") + kernels / library_costs.usual_batch(p)
 
     def floor(self, p: Program) -> float:
-        return memory_seconds(p)
+        return memory_seconds(p) * ONE_BY_ONE
 
     def waits(self, p: Program) -> float:
         """By the operations' work."""

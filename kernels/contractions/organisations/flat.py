@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...engine.backend.base import Shape
 from .. import render_threads as threads
 from ..plan import FAR, Nest, Program, pointers, step_text
 from ..prices import price_of
@@ -19,7 +20,6 @@ from .base import Organisation, Unable
 from .threads import Threads, batch_is_last, memory_seconds, several
 
 EACH = 4, 2  # numbers of a thread that lie apart
-IDLE = 1 / 8  # of the threads of an entry's blocks, at most
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
 BESIDE = 64  # bytes: a thread that goes along so short a row shares its lines with its neighbours
@@ -62,9 +62,10 @@ class Flat(Threads):
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
+        if near > 1 and not threads.nests(p)[0].summed and cls(256, near).waits(p) > 1:
+            found.append(cls(256))  # more threads, since few numbers leave a device idle
 
-        able = [how for how in found if how.legal(p)]
-        return able if near > 1 else able[:1]
+        return [how for how in found if how.legal(p)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         price = threads.effort(p) * price_of("flat") * (NEAR[p.dtype] if _is_thin(p) else 1.0)
@@ -74,8 +75,8 @@ class Flat(Threads):
         return memory_seconds(p, BESIDE) * (SHARED if _is_thin(p) else 1.0)
 
     def serves(self, p: Program) -> str:
-        if self.each > 1 and not (self.near == 1 and self._in_blocks(p)):
-            return "each=1: numbers that lie apart are of products without sums, of entries that fill blocks"
+        if self.each > 1 and not (self.near == 1 and self._has_each(p)):
+            return "each=1: numbers that lie apart are of products without sums"
         return super().serves(p)
 
     # ---- text and launch
@@ -111,42 +112,38 @@ class Flat(Threads):
         ]
 
     def _apart_text(self, p: Program) -> list[str]:
-        """Blocks have numbers of one entry each."""
+        """Numbers are counted over all entries, from the first entry of the block on."""
         (n,) = threads.nests(p)
+        every, size = self.threads * self.each, n.size
         own = threads.numbered("x", n.loops)
-        place = f"const int x = first + u * {self.threads};"
-        within = f"const int x = min(first + u * {self.threads}, {n.size - 1});"
+        place = [f"const long b = first + at / {size};", "(void)b;", *pointers(p, "b"), f"const int x = at % {size};"]
+        place += threads.split(n.loops, "x", own)
         to = _number(n, 0, own)
-        sum_ = [*threads.split(n.loops, "x", own), "scalar sum = 0;"]
+        sum_ = ["scalar sum = 0;"]
         for q in n.products:
             factors = [_number(n, f, own) for f in q.factors]
             sum_.append(f"sum {threads.sign_of(q)}= {' * '.join(threads.product_words(q, factors))};")
         sum_.append(f"sums[u] = {threads.old_value(n, to)}sum;")
-        store = [*threads.split(n.loops, "x", own), f"if (x < {n.size}) {to} = sums[u];"]
 
         turns_ = f"UNROLL for (int u = 0; u < {self.each}; ++u)"
+        at = f"begin + u * {self.threads}"
+        store = [f"const int at = {at};", f"if (at < end) {threads.block([*place, f'{to} = sums[u];'])}"]
         return [
             f"KERNEL(contraction, Arguments, {self.threads}) {{",
-            f"const int part = blockIdx.x % {self._blocks(n.size)};",
-            f"const long b = blockIdx.x / {self._blocks(n.size)};\n(void)b;",
-            *pointers(p, "b"),
+            f"const long number = blockIdx.x * {every}L, first = number / {size}, left = items - first * {size};",
+            f"const int begin = int(number % {size}) + threadIdx.x;",
+            f"const int end = left < {size + every} ? int(left) : {size + every};",
             f"// {n.statement}",
-            f"const int first = part * {self.threads * self.each} + threadIdx.x;\nscalar sums[{self.each}];",
-            f"{turns_} {threads.block([within, *sum_])}",
-            f"{turns_} {threads.block([place, *store])}",
+            f"scalar sums[{self.each}];",
+            f"{turns_} {threads.block([f'const int at = min({at}, end - 1);', *place, *sum_])}",
+            f"{turns_} {threads.block(store)}",
             "}",
         ]
 
-    def _blocks(self, size: int) -> int:
-        """Blocks of an entry."""
-        return -(-size // (self.threads * self.each))
-
-    def _in_blocks(self, p: Program) -> bool:
-        """Whether blocks of `each` numbers a thread serve: of products without sums, in the order of memory."""
+    def _has_each(self, p: Program) -> bool:
+        """Whether `each` numbers of a thread serve: of products without sums, in the order of memory."""
         n, *more = threads.nests(p)
-        if more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)):
-            return False
-        return threads.waste(n.size, self.threads * self.each) <= 1 + IDLE
+        return not (more or p.mixed or n.statement.function or n.summed or (p.batch and batch_is_last(p)))
 
     def _head(self) -> list[str]:
         return [
@@ -174,10 +171,11 @@ class Flat(Threads):
         return found
 
     def items(self, p: Program, n: int) -> int:
-        if self.each > 1:
-            return n * self._blocks(_largest(p)) * self.threads
         numbers = _largest(p) // self.near
         return n * (numbers // (self.jam if self.near > 1 else 1))
+
+    def shape(self, p: Program) -> Shape:
+        return Shape(self.threads, self.threads * self.each)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -199,7 +197,7 @@ class Flat(Threads):
         return dataclasses.replace(self, **{name: value})
 
     def legal(self, p: Program) -> bool:
-        if not super().legal(p) or (self.each > 1 and not self._in_blocks(p)):
+        if not super().legal(p) or (self.each > 1 and not self._has_each(p)):
             return False
         return self.near == 1 or (neighbours(p, self.near) and _turns(threads.nests(p)[0]) % self.jam == 0)
 

@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 
+from ...engine.backend import counters
 from ...engine.backend.record import record
 from .. import render_threads as threads
 from ..plan import Program, names, reads
@@ -55,28 +56,36 @@ class InParts(Threads):
         of_entry, covers = how.items(p, 1), how.shape(p).covers
         room = of_entry * how.sums_of(p) * how.parts
         most = max(min(ROOM // room, COUNTED * covers // of_entry), 1)
-        parts = backend.empty((min(n, most) * room,), plan.dtype)
+        size = min(n, most) * room * plan.dtype.itemsize
+        parts = backend.empty((size,), np.dtype(np.uint8)) if size > counters.ROOM else None
 
         runs = []
         for first in range(0, n, most):
             items = how.items(p, min(most, n - first))
-            moved = _moved_on(p, values, first) | {"at_parts": backend.address(parts)}
+            moved = _moved_on(p, values, first)
+            if parts is not None:
+                moved["at_parts"] = backend.address(parts)
             held = record(how.members(p), n=items // of_entry, **moved)
             run = plan.module(how).bind("contraction", how.shape(p), held, keep=[parts, *arrays.values()])
-            runs.append(_Counted(backend, held, -(-items // covers), functools.partial(run, items)))
+            asked = -(-items // covers), 0 if parts is not None else size
+            runs.append(_Joined(backend, held, asked, functools.partial(run, items)))
         return runs[0] if len(runs) == 1 else functools.partial(_one_by_one, runs)
 
 
-class _Counted:
-    """A launch whose counters are of the stream that it is queued on."""
+class _Joined:
+    """A launch whose counters, and room for parts, are of the stream that it is queued on."""
 
-    def __init__(self, backend, held, blocks: int, run):
-        self._backend, self._held, self._blocks, self._run = backend, held, blocks, run
+    def __init__(self, backend, held, asked: tuple[int, int], run):
+        """asked: counters, and bytes of room; 0: the parts have memory of their own."""
+        self._backend, self._held, self._asked, self._run = backend, held, asked, run
         self._mine = threading.Lock()
 
     def __call__(self) -> None:
         with self._mine:
-            self._held["at_counters"] = self._backend.counters(self._blocks)
+            joint = self._backend.joint(*self._asked)
+            self._held["at_counters"] = joint.counters
+            if self._asked[1]:
+                self._held["at_parts"] = joint.room
             self._run()
 
 

@@ -296,10 +296,8 @@ def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, k
     arrays = [addresses[x.name] for x in (step.out, *step.factors)]
     worked = [scratch + place * size if copied else array for array, (copied, place) in zip(arrays, _placed(way))]
 
-    runs = []
-    for array in (fold.LEFT, fold.RIGHT):
-        if way.copied[array]:
-            runs.append(permute.bound(backend, dtype, way.copies[array], arrays[array], worked[array], keep=keep))
+    copies = [(way.copies[k], arrays[k], worked[k]) for k in (fold.LEFT, fold.RIGHT) if way.copied[k]]
+    runs = permute.together(backend, dtype, copies, keep) if copies else []
     if not way.copied[fold.OUT]:
         return [*runs, products.bound(backend, dtype, way, worked, step.scale, keep)]
 

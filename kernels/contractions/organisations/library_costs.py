@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.backend import cpu
-from .. import fold, host_rates, products, scratch
+from .. import fold, host_rates, permute, products, scratch
 from ..expression import Reference
 from ..plan import Program
 from . import core_products
@@ -64,6 +64,8 @@ class DeviceProducts(NamedTuple):
     narrow: int  # extents up to it count as it, unless sums are LONG
     thin: float  # of the memory's time, over the mean of the two shorter extents, where that is THIN and the third LONG
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
+    parted: dict[str, float]  # times the arithmetic's time if the sum of a product is cut into parts, by type
+    unsummed: float  # seconds that a call without a sum takes longer
     transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
     crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
     overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
@@ -75,12 +77,15 @@ DEVICE_PRODUCTS = DeviceProducts(
     narrow=32,
     thin=10.0,
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
+    parted=dict(float64=1.8, float32=2.2, complex64=2.2, complex128=1.8),
+    unsummed=1.2e-6,
     transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
     crossed=1.04,
     overlap=2.3,
     parallel=132,
 )
 THIN, LONG = 16, 2000  # of the extents of a thin product: the mean of the shorter ones at most, the long one at least
+STREAMS = 1 << 22  # numbers of a matrix that a vector meets, at least, where nothing but its bytes takes time
 STEP = 3e-6  # seconds of a product after the first one: our own calls in between
 FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 # Times a multiply-add of `direct`, of one of the other organisations, which pack nothing: by the vectors' bytes, as
@@ -170,7 +175,8 @@ ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 IDLE = 0.8  # exponent of multiprocessors without a tile: a library makes smaller tiles of few
-SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
+FEW_TILES = 8  # times fewer tiles than are worked on at a time: a sum in parts takes longer
+SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own, of a call with one product
 
 
 def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
@@ -198,13 +204,21 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
         if way.copied[array]:
             total += copy_seconds(style, dtype, way.copies[array])
-    return total
+    return total - (r.call if style == "threads" and _at_once(way) else 0)
+
+
+def _at_once(way: fold.Way) -> bool:
+    """Whether a device copies both factors in one launch."""
+    numbers = [math.prod(m.extent for m in way.copies[k]) for k in (fold.LEFT, fold.RIGHT) if way.copied[k]]
+    return len(numbers) == 2 and permute.are_few(*numbers)
 
 
 def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     """Seconds of the products of a call. memory: of the operands alone."""
     d, k = DEVICE_PRODUCTS, way.k.extent
     count = math.prod(axis.extent for axis in way.loops)
+    if count == 1 and min(way.m.extent, way.n.extent) == 1 and _streams_by(way):
+        return memory
 
     # Whole tiles; with few of them some multiprocessors have nothing to do.
     tile = d.tile[dtype]
@@ -212,8 +226,11 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     narrow = d.narrow if k < LONG else tile
     area = _whole(way.m.extent, tile, narrow) * _whole(way.n.extent, tile, narrow) * count
     flops = 2.0 * area * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
-    idle = max(1.0, d.parallel / (tiles * max(k // SPLIT, 1))) ** IDLE
+    parts = max(k // SPLIT, 1) if count == 1 else 1
+    idle = max(1.0, d.parallel / (tiles * parts)) ** IDLE
     arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
+    if parts > 1 and FEW_TILES * tiles <= d.parallel:
+        arithmetic *= d.parted[dtype]
 
     # Thin matrices do not keep the memory's pace.
     short, middle, long = sorted((way.m.extent, way.n.extent, k))
@@ -226,7 +243,13 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
         arithmetic *= d.transposed[dtype]
     if transposed and memory > arithmetic:
         memory *= d.crossed
-    return together(arithmetic, memory, d.overlap)
+    return together(arithmetic, memory, d.overlap) + (d.unsummed if k == 1 else 0.0)
+
+
+def _streams_by(way: fold.Way) -> bool:
+    """Whether a device's library streams the matrix that a vector meets: a large one that is not thin."""
+    lines = max(way.m.extent, way.n.extent)
+    return lines > THIN and lines * way.k.extent >= STREAMS
 
 
 def _whole(extent: int, tile: int, narrow: int) -> int:

@@ -12,10 +12,10 @@ from ..prices import price_of
 from ..render_teams import SHARED, Line, matrix_line
 from .base import Organisation
 from .team import USUAL, Team
+from .threads import memory_seconds
 
-# Times the memory's time where an entry is one line of more than SHORT numbers: neighbours of its numbers in other
-# entries lie across the banks of shared memory
-LONE, SHORT = 2.4, 4
+# Times the memory's time where threads write lines of more than SHORT numbers that lie one behind the other
+ACROSS, SHORT = 2.4, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Lines(Team):
         return threads.work(p) * (price_of("team") - price_of("lines") * saved)
 
     def floor(self, p: Program) -> float:
-        lone = all(line and SHORT < line.out.extent == n.size for n, line in _lines(p))
-        return super().floor(p) * (LONE if lone else 1.0)
+        across = all(line and SHORT < line.out.extent and line.out.step[0] == 1 for _, line in _lines(p))
+        return memory_seconds(p) * (ACROSS if across else 1.0)
 
     def legal(self, p: Program) -> bool:
         return super().legal(p) and self.memory(p).bytes <= SHARED

@@ -29,14 +29,14 @@ from .threads import several
 LANES = REFERENCE.warp
 LEAST, MOST = 2, 1024  # numbers of an output
 HELD = 528  # bytes of a thread's sums and of the numbers of a term: with more, blocks do not stand two by two
-TILED = 0.7  # of the second cache's pace, where tiles read the factors anew, number by number
+# Bytes a second where tiles read the factors anew: from the second cache, which holds so many bytes, or from memory
+CACHE, CACHED, MEMORY = 9e12, 45e6, 3.8e12
 LIGHT = 160  # bytes of these with which four blocks stand on a multiprocessor
 UNDER_WAY = 64  # bytes that a thread asks for before it adds, if its registers have room beside the sums
 TURN = 1.2e-6  # seconds in which a thread's loads come, while those of the next turn wait
 TOGETHER = 8  # sums whose parts a warp of the last block adds up at a time
-SINGLY = 1.1  # times the memory's time where numbers of a term come one by one, or sums share none of them
-ALONG, FEW_TILES = 0.98, 8  # the same where neighbours of a sum come at once, for so many tiles at most
-APART = 1.2  # times the time of memory, where blocks of several entries read rows that lie far apart
+# Times the memory's time: of terms whose numbers come at once and are shared by sums; of others
+SHARED, SINGLY = 0.98, 1.1
 FEWEST = 4  # terms of a thread
 READ_ANEW = 1.25  # times the numbers that all threads load, at most, to read neighbours of a sum at once
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
@@ -145,22 +145,18 @@ class Moments(InParts):
         return seconds / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        """Memory, or the second cache where tiles read the factors anew."""
-        n, tile = ordered(p), self.tile(p)
-        pace = device.CACHE if self.beside(p) > 1 else TILED * device.CACHE
-        cache = _loaded(n, tile) * np.dtype(p.dtype).itemsize / pace
+        """Memory; where tiles or entries read the factors anew, the cache that holds them, or memory again."""
+        n, tile, size = ordered(p), self.tile(p), np.dtype(p.dtype).itemsize
+        held = library_costs.held_bytes(p, library_costs.usual_batch(p))
+        anew = _loaded(n, tile) * size / (CACHE if held <= CACHED else MEMORY)
         memory = self._pace(p) * library_costs.memory_seconds("threads", p)
-        longest = max(memory, cache if tile.tiles > 1 else 0.0, self._waiting(p) / library_costs.usual_batch(p))
-        return longest * (APART if p.batch else 1.0)
+        return max(memory, anew, self._waiting(p) / library_costs.usual_batch(p))
 
     def _pace(self, p: Program) -> float:
         """Times the memory's time."""
-        n, tile = ordered(p), self.tile(p)
-        shares = any(_numbers(q, tile) < tile.size * len(q.factors) for q in n.products)
-        if self.beside(p) > 1:
-            return ALONG if shares and tile.tiles <= FEW_TILES else SINGLY
-        moving = [f for q in n.products for f in q.factors if _loops_of(tile.within, f)]
-        return 1.0 if all(_neighbours(tile, f, self.near) for f in moving) and self.near > 1 else SINGLY
+        n, tile, along = ordered(p), self.tile(p), self.beside(p) > 1
+        shared = any(_numbers(q, tile) < tile.size * (len(q.factors) if along else 1) for q in n.products)
+        return SHARED if self.near > 1 and shared else SINGLY
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its loads."""

@@ -35,6 +35,7 @@ UNDER_WAY = 64  # bytes that a lane asks for before it adds
 FEWEST, MOST = 4, 16  # loads that these are
 SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
 ONE_BY_ONE = 1.05  # times the memory's time there
+PAIRS = 1.15  # times the memory's time where a lane has a complex number for itself
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
 IDLE = 1.6  # times the time of a lane for each number where more than half of a warp has none
 FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
@@ -42,6 +43,7 @@ FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: eac
 WARPS, WARPS_OF_FEW, WARPS_ALONE = 8, 16, 32
 ALONE = 3 << 16  # bytes that one block reads sooner than parts of several are added up
 SPREAD = 8 * FILLED  # lanes of blocks that come and go: no more warps share a number
+SMALL = 8  # bytes of a load
 LONG = 256  # loads of a lane, beside which the last block is nothing: twice the lanes
 LIGHT = 4  # times fewer numbers than the largest factor has: such a factor's loads bring no bytes from memory
 SUMMED = 8  # parts that a lane of the last block asks for at once
@@ -116,6 +118,8 @@ class Sums(InParts):
         moved = library_costs.memory_seconds("threads", p)
         if self.lanes > 1 and self.near == 1:
             moved *= ONE_BY_ONE
+        elif self.lanes == 1 and p.complex:
+            moved *= PAIRS
         return max(moved, self._read(p)) * (CROSSING if crossing else 1.0) * self._idle(p)
 
     def _idle(self, p: Program) -> float:
@@ -277,7 +281,7 @@ def _shared(p: Program, how: Sums) -> Sums:
     numbers = LANES // how.lanes  # of a warp
     groups = -(-library_costs.usual_batch(p) * n.size // numbers)
 
-    # Warps: while their lanes have a batch of loads, or one and a half if the device is full.
+    # Warps: while their lanes have a batch of loads, or one and a half if the device is full; of small ones three.
     few = groups < device.MULTIPROCESSORS
     alone = few and _longest(n) * numbers * size <= ALONE
     warps, most = 1, WARPS
@@ -286,6 +290,8 @@ def _shared(p: Program, how: Sums) -> Sums:
 
     while warps < most and 2 * warps * groups * LANES <= SPREAD:
         least = batch if warps * groups * LANES < FILLED else 1.5 * batch
+        if how.near * size < SMALL and not few:
+            least = 3 * batch
         if loads < 2 * warps * least:
             break
         warps *= 2
@@ -495,9 +501,12 @@ def _summed(n: Nest) -> bool:
 
 
 def widest(n: Nest, dtype: str) -> int:
-    """Numbers of 16 bytes if the sums of all products run along memory, else 1."""
-    v = 16 // np.dtype(dtype).itemsize
-    return v if all(_along(n, q, v) for q in n.products) else 1
+    """Numbers of 16 bytes, or of 8, if the sums of all products run along memory, else 1."""
+    for size in (16, 8):
+        v = size // np.dtype(dtype).itemsize
+        if v > 1 and all(_along(n, q, v) for q in n.products):
+            return v
+    return 1
 
 
 def _along(n: Nest, q: Product, v: int) -> bool:

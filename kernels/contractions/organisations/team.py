@@ -18,6 +18,7 @@ from .threads import Threads, several
 
 USUAL = 128  # threads of a block at least: small entries share it
 RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memory
+WAITING = 1.25  # times the memory's time: a block loads nothing while it waits between two statements
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +55,11 @@ class Team(Threads):
     def price(self, p: Program, least: float = math.inf) -> float:
         return threads.work(p) * price_of("team")
 
+    def floor(self, p: Program) -> float:
+        return super().floor(p) * WAITING
+
     def at_work(self, p: Program, n: int) -> int:
-        return n * self.team
+        return n * min(self.team, max(nest.size for nest in threads.nests(p)))
 
     def _fits(self, p: Program) -> bool:
         """Whether the arrays that all entries share fit in the shared memory of a block. Arrays of an entry may lie

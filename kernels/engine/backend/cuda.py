@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
 from .base import DOUBLE, OF, Backend, Ends, Module, Source
-from .counters import Counters
+from .counters import Counters, Joint
 from .entry import THREADS
 from .facts import of_capability
 from .gpus import device_count, import_cupy
@@ -307,13 +307,13 @@ class CudaBackend(CudaTarget):
     def address(self, array):
         return array.data.ptr
 
-    def counters(self, count: int) -> int:
-        """Address of so many counters of 4 bytes for a launch on the current stream. They are 0, and must be 0 again at
-        its end. The address is asked for at each launch."""
+    def joint(self, counters: int, room: int = 0) -> Joint:
+        """Memory by which the blocks of a launch on the current stream work together: so many counters of 4 bytes,
+        which are 0 and must be 0 again at its end, and so many bytes. It is asked for at each launch."""
         if here.watch:
-            return here.watch.counters(count)
+            return here.watch.joint(counters, room)
         self.use()
-        return self._counters.address(self.stream, count)
+        return self._counters.joint(self.stream, counters, room)
 
     def to_host(self, array) -> np.ndarray:
         self.use()

@@ -3,7 +3,8 @@
 A bind finds steps, blocks and the room of scratch memory, which takes a host some 100 us; arrays that lie alike need it
 once. So a bind is watched with stand-ins of the arrays, which no kernel ever reads: the address of a stand-in has the
 array's place in its upper bits. Where such a number stands in a record, the address of the array of each call goes.
-Scratch memory has places, too: each call has its own. So have counters, which belong to the stream of each call.
+Scratch memory has places, too: each call has its own. So has the memory by which blocks of a launch work together: it
+belongs to the stream of each call (counters.py).
 
     with watched(len(arrays)) as watch:
         bind([StandIn.at(place, address, lie), ...])()       nothing is queued, no memory is taken
@@ -22,9 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .counters import Joint
+
 PLACE = 52  # bits of an address below an array's place
 MOST_PLACES = 512  # beyond are the bits of real numbers
-COUNTERS = MOST_PLACES - 1  # the place of counters
+JOINT = Joint(MOST_PLACES - 1, MOST_PLACES - 2)  # places of a launch's counters and of its room
 ALIGNED = 16  # bytes that are read at once, at most: no launch depends on more of where an array begins
 BEGIN = 256  # bytes: scratch memory begins at multiples of it
 
@@ -92,7 +95,7 @@ class Watch:
     arrays: int  # that are bound
     launches: list[Launch] = dataclasses.field(default_factory=list)  # that were not queued
     scratch: list[int] = dataclasses.field(default_factory=list)  # bytes of memory that was not taken
-    counted: int = 0  # counters of a launch, at most
+    joint_size: tuple[int, int] = (0, 0)  # counters, and bytes of room, of a launch at most
 
     def empty(self, shape, dtype) -> StandIn:
         """Scratch memory."""
@@ -101,10 +104,11 @@ class Watch:
         self.scratch.append(math.prod(shape) * dtype.itemsize)
         return StandIn.contiguous(shape, dtype, place + 1 << PLACE)
 
-    def counters(self, count: int) -> int:
-        """The address that stands in for counters."""
-        self.counted = max(self.counted, count)
-        return COUNTERS + 1 << PLACE
+    def joint(self, counters: int, room: int) -> Joint:
+        """The addresses that stand in for counters and room."""
+        most, most_room = self.joint_size
+        self.joint_size = max(most, counters), max(most_room, room)
+        return Joint(*(place + 1 << PLACE for place in JOINT))
 
 
 class _Here(threading.local):
@@ -129,13 +133,13 @@ def watched(arrays: int) -> Iterator[Watch]:
 class Replay:
     """Launches with records of their own."""
 
-    def __init__(self, watch: Watch, begins, empty, counters=None):
-        """begins: addresses of the arrays, as the stand-ins begin. empty, counters: of the backend."""
+    def __init__(self, watch: Watch, begins, empty, joint=None):
+        """begins: addresses of the arrays, as the stand-ins begin. empty, joint: of the backend."""
         self._moves: list[tuple[memoryview, int, int, int]] = []  # record, member, place of an array, bytes behind it
         self._runs = []
-        self._empty, self._counters, self._mine = empty, counters, threading.Lock()
-        self._counted: list[tuple[memoryview, int]] = []  # record, member
-        self._count = watch.counted
+        self._empty, self._joint, self._mine = empty, joint, threading.Lock()
+        self._joined: list[tuple[memoryview, int, int]] = []  # record, member, which of the addresses
+        self._joint_size = watch.joint_size
 
         # Scratch memory is one array.
         self._scratch, self._bytes = [], 0
@@ -149,8 +153,8 @@ class Replay:
             members = own.reshape(-1).view(np.int64)
             for k, number in enumerate(members.tolist()):
                 place, begin = (number >> PLACE) - 1, number & ((1 << PLACE) - 1)
-                if place == COUNTERS:
-                    self._counted.append((members.data, k))
+                if place in JOINT:
+                    self._joined.append((members.data, k, JOINT.index(place)))
                 elif 0 <= place < MOST_PLACES:
                     self._moves.append((members.data, k, place, begin - aligned[place]))
             self._runs.append(launch.bound(own))
@@ -164,7 +168,9 @@ class Replay:
         with self._mine:
             for members, k, place, begin in self._moves:
                 members[k] = addresses[place] + begin
-            for members, k in self._counted:
-                members[k] = self._counters(self._count)
+            if self._joined:
+                joint = self._joint(*self._joint_size)
+                for members, k, which in self._joined:
+                    members[k] = joint[which]
             for run in self._runs:
                 run()
