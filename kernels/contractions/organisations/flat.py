@@ -175,7 +175,7 @@ class Flat(Threads):
         return n * (numbers // (self.jam if self.near > 1 else 1))
 
     def shape(self, p: Program) -> Shape:
-        return Shape(self.threads, self.threads * self.each)
+        return Shape(self.threads, self.threads * self.each) if self.each > 1 else super().shape(p)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
