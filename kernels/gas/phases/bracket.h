@@ -3,9 +3,9 @@
 #include "gas/phases/flash.h"
 
 constexpr int BRACKET_STEPS = 400; // evaluations of the bracketed search
-constexpr int FROM_NOTHING =
-    60; // of these, after which each is looked at, and then begins from nothing: a start keeps to its own two phases
-        // where two others have a lower Gibbs energy, and p and V then go by no curve
+// Of these, after which each pair is looked at, and after as many again each state begins from nothing: a start keeps
+// to its own two phases where two others have a lower Gibbs energy, and p and V then go by no curve
+constexpr int FROM_NOTHING = 60;
 // What energy and entropy miss where a heat capacity is negative: the equation does not hold there, T is too low
 constexpr double TOO_COLD = 1e300;
 
