@@ -154,9 +154,15 @@ class Room:
             self.values[f"copies_{a.name}"] = self.operands.values[f"at_{a.name}"]
             return "directly"
 
-        copy = -(-array.nbytes // LINES) * LINES
-        self.values[f"copies_{a.name}"] = self._zeros(self.resident * copy // array.itemsize, array.dtype)
+        self.values[f"copies_{a.name}"] = self._lines(-(-array.nbytes // LINES) * self.resident)
         return "copies"
+
+    def _lines(self, count: int) -> int:
+        """The address of so many LINES of zeros on a CPU. Nothing else lies in them: what two threads write to one
+        line goes back and forth between their cores."""
+        made = np.zeros((count + 1) * LINES, np.uint8)
+        self.held.append(made)
+        return -(-made.ctypes.data // LINES) * LINES
 
     def _arena(self, size: int) -> int:
         """Bytes of scratch of level 1, `size` for a team: a device's teams take a piece each, a CPU's threads have

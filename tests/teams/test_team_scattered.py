@@ -7,6 +7,7 @@ import pytest
 from team_cases import kernel
 
 from kernels import League, MDRange, Range, Sizes, get_backend
+from kernels.teams.room import LINES
 
 HEADER = pathlib.Path(__file__).with_name("scattered.h")
 TYPES = {"int32": np.int32, "whole": np.int64, "real32": np.float32, "real64": np.float64}
@@ -120,6 +121,18 @@ def test_teams_with_scratch_and_results(be, E, n):
     assert run.value("sum") == w.sum()
     if be.style == "threads":
         assert run.scatter == {"added": "copies"}
+
+
+def test_copies_of_threads_share_no_line():
+    """Wherever the allocator places them: its arrays begin at multiples of 16 bytes."""
+    runs, backend = [], get_backend("cpu", threads=2)
+    for bins in range(1, 30):
+        arrays = dict(bin=np.zeros(9, np.int32), v=np.ones(9), count=np.zeros(bins, np.int64), own=np.zeros(9))
+        arrays["weight"] = np.zeros((2, bins)).T
+        runs.append(HISTOGRAM.bind(arrays, backend, quick=True))
+
+    places = [run._record[f"copies_{name}"][0] for run in runs for name in ("count", "weight", "own")]
+    assert all(place % LINES == 0 for place in places)
 
 
 def test_large_arrays_take_atomics():
