@@ -84,7 +84,7 @@ class Family:
 
     def require(self, p: Program, how: Organisation) -> None:
         """Raises ArgumentError if an organisation does not serve a program."""
-        reason = how.serves(p)
+        reason = how.in_range() or how.serves(p)
         if reason:
             raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
 

@@ -14,6 +14,7 @@ import typing
 from typing import Any, ClassVar
 
 from ...engine.backend.base import Source
+from ...engine.backend.facts import REFERENCE
 from ...engine.errors import ArgumentError
 from ..plan import Program, Unable
 
@@ -54,6 +55,19 @@ class Organisation:
 
     def serves(self, p: Program) -> str:
         """The programs that this organisation serves, for a message; "" if it serves this program."""
+        return ""
+
+    def in_range(self) -> str:
+        """The range of a number that is out of it, for a message; "" if all are in theirs. Numbers whose usual value is
+        0 may be 0, the others are 1 or more; a block has as many threads as a device allows."""
+        for word in words(type(self)).values():
+            if word.kind is not int:
+                continue
+            least = 0 if word.default == 0 else 1
+            most = REFERENCE.threads_of_block if word.name == "threads" else math.inf
+            if not least <= self.value(word.name) <= most:
+                return f"{word.name}={least} " + ("or more" if most == math.inf else f"to {most}")
+
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:

@@ -207,6 +207,8 @@ class HostDirect(OnHost):
     def serves(self, p: Program) -> str:
         if p.dtype not in SCALARS:
             return f"numbers of {' or '.join(SCALARS)}"
+        if self.rows % PANEL:
+            return f"rows={PANEL} or a multiple"
         try:
             tables(along_rows(folded(p, 2)), np.dtype(p.dtype).itemsize)
         except Unable as reason:

@@ -80,6 +80,16 @@ class Packs(OnHost):
 
         return [cls(ways) for ways in dict.fromkeys((best, along, folded))]
 
+    def serves(self, p: Program) -> str:
+        can = self._able(p)
+        if len(self.ways) == len(can) and all(way in ways for way, ways in zip(self.ways, can)):
+            return ""
+        return "ways=" + ":".join(["|".join(ways) for ways in can])
+
+    def _able(self, p: Program) -> list[tuple[str, ...]]:
+        """The ways that each statement can have."""
+        return ways_of.able(p)
+
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
         n, work, size = library_costs.usual_batch(p), 0.0, np.dtype(p.dtype).itemsize
@@ -156,6 +166,9 @@ class Lanes(Packs):
         if not p.batch or p.mixed:
             return []
         return [cls(("lanes",) * len(p.statements))]
+
+    def _able(self, p: Program) -> list[tuple[str, ...]]:
+        return [("lanes",)] * len(p.statements)
 
     def price(self, p: Program, least: float = math.inf) -> float:
         width, n = WIDTH[p.dtype], library_costs.usual_batch(p)
