@@ -22,12 +22,19 @@ __all__ = ["Organisation", "Unable", "Word", "words"]
 
 
 class Word(typing.NamedTuple):
-    """A number of an organisation as texts name it. group: the field that holds it; "" if it is a field itself."""
+    """A number of an organisation as texts name it. group: the field that holds it; "" if it is a field itself. least:
+    of a whole number, 0 where that is the usual one, else 1, unless the field's metadata has another."""
 
     name: str
     kind: Any
     default: Any
     group: str = ""
+    least: int = 1
+
+    @classmethod
+    def of(cls, field: dataclasses.Field, kind: Any, group: str = "") -> Word:
+        least = field.metadata.get("least", 0 if field.default == 0 else 1)
+        return cls(field.name, kind, field.default, group, least)
 
 
 class Organisation:
@@ -58,15 +65,14 @@ class Organisation:
         return ""
 
     def in_range(self) -> str:
-        """The range of a number that is out of it, for a message; "" if all are in theirs. Numbers whose usual value is
-        0 may be 0, the others are 1 or more; a block has as many threads as a device allows."""
+        """The range of a number that is out of it, for a message; "" if all are in theirs. A block has as many threads
+        as a device allows."""
         for word in words(type(self)).values():
             if word.kind is not int:
                 continue
-            least = 0 if word.default == 0 else 1
             most = REFERENCE.threads_of_block if word.name == "threads" else math.inf
-            if not least <= self.value(word.name) <= most:
-                return f"{word.name}={least} " + ("or more" if most == math.inf else f"to {most}")
+            if not word.least <= self.value(word.name) <= most:
+                return f"{word.name}={word.least} " + ("or more" if most == math.inf else f"to {most}")
 
         return ""
 
@@ -223,9 +229,9 @@ def _words(kind) -> dict[str, Word]:
         if dataclasses.is_dataclass(hints[field.name]):
             inner = _hints(hints[field.name])
             for member in dataclasses.fields(typing.cast(Any, hints[field.name])):
-                found[member.name] = Word(member.name, inner[member.name], member.default, field.name)
+                found[member.name] = Word.of(member, inner[member.name], field.name)
         elif field.metadata.get("word", True):
-            found[field.name] = Word(field.name, hints[field.name], field.default)
+            found[field.name] = Word.of(field, hints[field.name])
 
     return found
 

@@ -74,7 +74,8 @@ class Spread:
 class Copies:
     """Copies of factors into shared memory."""
 
-    stage: int = 2  # reads from which a factor of products is copied; 0: what is read number by number is copied too
+    # reads from which a factor of products is copied; 0: what is read number by number is copied too
+    stage: int = dataclasses.field(default=2, metadata={"least": 0})
     bulk: bool = True  # by the copy unit
     ring: int = 1  # entries whose copies have room; with more than one a block stays, and copies ahead
     apart: bool = False  # by threads, 16 bytes each, so that lines may lie apart against bank conflicts
