@@ -217,7 +217,7 @@ class Launchers(dict[tuple, Launcher]):
         return found
 
     def fields(self, name: str, more: tuple[str, ...], asked: frozenset[str]) -> Fields:
-        """What a launch reads and writes, without a compilation. Arguments and errors: as find."""
+        """The fields that a launch reads and writes, without a compilation. Arguments and errors: as find."""
         name, plans = kernels.registry.name_of(name), self._shared.plans
         key = self._key(name, more, asked)
 

@@ -130,7 +130,7 @@ def _kept(dtype: str) -> HostRates:
 
 
 def _told(path: pathlib.Path) -> dict:
-    """What an entry of the kernel cache has; {}: there is none that can be read."""
+    """The contents of an entry of the kernel cache; {} if no entry can be read."""
     try:
         return json.loads(path.read_text())
     except (OSError, ValueError):

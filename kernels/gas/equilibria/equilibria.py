@@ -104,10 +104,9 @@ RESULTS = "Y_eq status_eq steps_eq"
 
 def kernel(given, writes):
     """Two kernels, ideal_equilibrate_{given} and cubic_...: their constants differ."""
-    for equation, when, own in (
-        ("ideal", "ideal", ""),
-        ("cubic", ROOTS, f" {PAIRS} {SUMS} {DELTA} map_numbers? map_tiles?"),
-    ):
+    of_cubic = f" {PAIRS} {SUMS} {DELTA} map_numbers? map_tiles?"
+
+    for equation, when, own in (("ideal", "ideal", ""), ("cubic", ROOTS, of_cubic)):
         point_kernel(
             f"{equation}_equilibrate_{given.replace(' ', '_')}",
             header="gas/equilibria/equilibria.h",
