@@ -194,41 +194,31 @@ def test_locals_of_all_entries_that_no_block_has_room_for():
         Contraction(text, dict(j=2000, k=2000, r=4), how="team", **options)
 
 
-@pytest.mark.parametrize(
-    "how, wanted",
-    [
-        ("direct rows=0", "rows=1 or more"),
-        ("direct rows=-48", "rows=1 or more"),
-        ("direct rows=72", "rows=48 or a multiple"),
-        ("direct depth=0", "depth=1 or more"),
-        ("library rank=-1", "rank=0 or more"),
-        ("rows ways=3", "ways=along"),
-        ("rows ways=along:along", "ways=along"),
-        ("lanes ways=along", "ways=lanes"),
-    ],
-)
-def test_numbers_out_of_range_on_a_cpu(how, wanted):
-    with pytest.raises(ArgumentError, match=re.escape(f"does not serve it, wanted {wanted}")):
-        Contraction("o[e a c] = x[e a b] y[b c]", dict(a=9, b=12, c=10), backend="cpu", how=how, entries=100)
+OUT_OF_RANGE = {
+    "cpu": {
+        "direct rows=0": "rows=1 or more",
+        "direct rows=-48": "rows=1 or more",
+        "direct rows=72": "rows=48 or a multiple",
+        "direct depth=0": "depth=1 or more",
+        "library rank=-1": "rank=0 or more",
+        "rows ways=3": "ways=along",
+        "rows ways=along:along": "ways=along",
+        "lanes ways=along": "ways=lanes",
+    },
+    "cuda": {
+        "flat threads=0": "threads=1 to 1024",
+        "flat threads=-1": "threads=1 to 1024",
+        "team threads=100000": "threads=1 to 1024",
+        "flat threads=256 each=0": "each=1 or more",
+        "stages warps=0": "warps=1 or more",
+        "library rank=-1": "rank=0 or more",
+    },
+}
 
 
-@pytest.mark.parametrize(
-    "how, wanted",
-    [
-        ("flat threads=0", "threads=1 to 1024"),
-        ("flat threads=-1", "threads=1 to 1024"),
-        ("team threads=100000", "threads=1 to 1024"),
-        ("flat threads=256 each=0", "each=1 or more"),
-        ("stages warps=0", "warps=1 or more"),
-        ("library rank=-1", "rank=0 or more"),
-    ],
-)
-def test_numbers_out_of_range_on_a_device(how, wanted):
-    with pytest.raises(ArgumentError, match=re.escape(f"does not serve it, wanted {wanted}")):
-        Contraction(
-            "o[e a c] = x[e a b] y[b c]",
-            dict(a=9, b=12, c=10),
-            backend=get_backend("cuda", arch="sm_90"),
-            how=how,
-            entries=100,
-        )
+@pytest.mark.parametrize("name, how", [(name, how) for name, some in OUT_OF_RANGE.items() for how in some])
+def test_numbers_out_of_range(name, how):
+    backend = get_backend("cpu") if name == "cpu" else get_backend("cuda", arch="sm_90")
+    wanted = re.escape(f"does not serve it, wanted {OUT_OF_RANGE[name][how]}")
+    with pytest.raises(ArgumentError, match=wanted):
+        Contraction("o[e a c] = x[e a b] y[b c]", dict(a=9, b=12, c=10), backend=backend, how=how, entries=100)
