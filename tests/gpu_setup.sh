@@ -24,6 +24,15 @@ else
     carried=$root/.carry/openmpi
     mpi="env LD_LIBRARY_PATH=$root/.carry/lib:$nccl OPAL_PREFIX=$carried PATH=$carried/bin:$PATH $carried/bin/mpirun"
 fi
+# cuTENSOR of tests/gpu_cutensor.py
+if [ -d .carry/cutensor ] && [ ! -d build/cutensor ]; then
+    mkdir build/cutensor
+    for file in .carry/cutensor/*.xz; do
+        "$python" -c 'import lzma, sys; sys.stdout.buffer.write(lzma.open(sys.argv[1]).read())' "$file" \
+            > "build/cutensor/$(basename "$file" .xz)" || failed=1
+    done
+fi
+if [ -d build/cutensor ]; then export LD_LIBRARY_PATH="$root/build/cutensor:${LD_LIBRARY_PATH:-}"; fi
 export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache} PYTHONPATH=$root:$root/tests
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl_base_warn_component_unused=0
 command -v ssh > /dev/null || export OMPI_MCA_plm_rsh_agent=false
