@@ -18,6 +18,7 @@ from .base import Organisation, Unable
 from .direct import Direct
 from .direct_host import HostDirect
 from .flat import Flat
+from .later import Later
 from .library import DeviceLibrary, HostLibrary
 from .lines import Lines
 from .moments import Moments
@@ -52,6 +53,7 @@ KINDS: dict[str, tuple[type[Organisation], ...]] = {
         DeviceLibrary,
         Axes,
         DeviceApart,
+        Later,
         OuterThreads,
     ),
 }

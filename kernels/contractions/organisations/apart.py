@@ -73,10 +73,10 @@ class Locals(NamedTuple):
     size: int  # numbers
 
     @classmethod
-    def of(cls, plan, parts: list[Part], n: int) -> Locals:
-        """The locals of a plan for n entries."""
-        names_ = [a.name for a in plan.program.arrays.values() if a.kind != "argument"]
-        live, rooms = plan.program.live(), Rooms()
+    def of(cls, program: Program, parts: list[Part], n: int) -> Locals:
+        """The locals of a program for n entries."""
+        names_ = [a.name for a in program.arrays.values() if a.kind != "argument"]
+        live, rooms = program.live(), Rooms()
         shapes: dict[str, tuple[int, ...]] = {}
         places: dict[str, int] = {}
 
@@ -119,14 +119,19 @@ class Apart(Organisation):
             return "arrays with the batch index in one place"
         if p.complex:  # few organisations have complex numbers
             try:
-                steps(self.STYLE, p)
+                steps(self.STYLE, self.made_of(p))
             except Unable as reason:
                 return str(reason)
         return ""
 
+    def made_of(self, p: Program) -> Program:
+        """The program whose statements are the steps."""
+        return p
+
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds of all steps for a usual batch, in the units of the other organisations; no less than that if it is
         more than `least`: steps are planned where they may be the choice."""
+        p = self.made_of(p)
         of_price = library_costs.usual_batch(p) * library_costs.unit(self.STYLE, p)
         besides = library_costs.fresh_seconds(self.STYLE, p) + BEGUN[self.STYLE] * len(p.statements)
         seconds = besides + sum(bound(self.STYLE, p, s) for s in p.statements)
@@ -135,11 +140,11 @@ class Apart(Organisation):
         return BESIDE * seconds / of_price
 
     def sums_by_a_vendor(self, p: Program) -> bool:
-        return any(step.how.sums_by_a_vendor(step.program) for step in steps(self.STYLE, p))
+        return any(step.how.sums_by_a_vendor(step.program) for step in steps(self.STYLE, self.made_of(p)))
 
     def told(self, p: Program) -> list[str]:
         found = []
-        for step in steps(self.STYLE, p):
+        for step in steps(self.STYLE, self.made_of(p)):
             (s,) = step.program.statements
             found.append(f"{s}: {step.how}, batch index {step.program.batch or 'none'}, {step.seconds * 1e6:.3g} us")
         return found
@@ -147,7 +152,7 @@ class Apart(Organisation):
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
         """The kernel of the first step. All are in `sources`."""
-        first = steps(self.STYLE, p)[0]
+        first = steps(self.STYLE, self.made_of(p))[0]
         return first.how.render(first.program, headers, folders, quick)
 
     def shown(self, plan) -> list[Source]:
@@ -163,7 +168,7 @@ class Apart(Organisation):
         if n == 0:
             return _nothing
         parts = plan.kept(("parts", self), functools.partial(self._parts, plan))
-        between = Locals.of(plan, parts, n)
+        between = Locals.of(self.made_of(plan.program), parts, n)
         held = dict(arrays) | between.views(plan.backend.empty((between.size,), plan.dtype))
 
         # Arguments were checked with the whole program's batch; all else is contiguous.
@@ -178,7 +183,7 @@ class Apart(Organisation):
     def _parts(self, plan) -> list[Part]:
         """A plan for each step."""
         found = []
-        for step in steps(self.STYLE, plan.program):
+        for step in steps(self.STYLE, self.made_of(plan.program)):
             whole = step.program.batch == plan.program.batch
             found.append(Part(plan.alone(step.program, step.choices), 0 if whole else step.entries))
         return found
@@ -201,7 +206,7 @@ class HostApart(Apart):
         if n == 0:
             return None
         parts = plan.kept(("parts", self), functools.partial(self._parts, plan))
-        between = Locals.of(plan, parts, n)
+        between = Locals.of(self.made_of(plan.program), parts, n)
         room = functools.partial(scratch.room, "apart", (between.size,), plan.dtype)
         held = dict(arrays) | between.views(room())
 
