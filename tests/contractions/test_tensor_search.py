@@ -160,7 +160,18 @@ def test_candidates_as_text_and_back(stand_in, where):
             seen.add(c.how.name)
 
     wanted = family("threads" if where == "cuda" else "packs").kinds
-    assert set(wanted) - seen <= {"warp", "occupancy", "stays", "orbits", "lines", "stages", "tiles", "slices", "team"}
+    assert set(wanted) - seen <= {
+        "later",
+        "warp",
+        "occupancy",
+        "stays",
+        "orbits",
+        "lines",
+        "stages",
+        "tiles",
+        "slices",
+        "team",
+    }
     for line, why in (
         ("rings threads=4", "organisation 'rings'; wanted one of"),
         (f"{next(iter(wanted))} threads=four colour=2", "'(threads=four|colour=2)'"),
