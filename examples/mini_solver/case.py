@@ -10,6 +10,7 @@ import math
 import pathlib
 
 from . import mixtures
+from .changes import change, tomllib
 from .errors import CaseError, check_known, closest, wanted
 from .expression import Expression, is_number
 from .grid import Line
@@ -222,35 +223,6 @@ def _boundary(value, where) -> dict:
     return {"kind": kind, **rest}
 
 
-def _merge(data, more, where):
-    for key, value in more.items():
-        if isinstance(value, dict) and key in data:
-            wanted(isinstance(data[key], dict), f"--set {where}: '{key}' is not a table in the case.")
-            _merge(data[key], value, where)
-        else:
-            data[key] = value
-
-
-def _tomllib():
-    try:
-        import tomllib
-    except ImportError:  # Python 3.10
-        try:
-            import tomli as tomllib
-        except ImportError:
-            raise CaseError("case files need Python 3.11 or newer, or the package tomli.") from None
-    return tomllib
-
-
-def change(data, changes):
-    """Change keys of a case. data: the case as a table. changes: texts "section.key=value", values as in TOML."""
-    for text in changes:
-        try:
-            _merge(data, _tomllib().loads(text), text)
-        except _tomllib().TOMLDecodeError as error:
-            raise CaseError(f"--set {text}: wanted section.key=value, texts in quotes as in TOML ({error}).") from None
-
-
 class Case:
     """A checked case. Attributes are the sections as dictionaries, and
 
@@ -279,12 +251,12 @@ class Case:
     @classmethod
     def from_file(cls, path, changes=()) -> Case:
         """changes: as `change` takes them."""
-        tomllib, path = _tomllib(), pathlib.Path(path)
+        path, toml = pathlib.Path(path), tomllib()
         try:
-            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # whatever the locale is; editors add a mark
+            data = toml.loads(path.read_text(encoding="utf-8-sig"))  # whatever the locale is; editors add a mark
         except OSError as error:
             raise CaseError(f"case file '{path}': {error.strerror or error}.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CaseError(f"case file '{path}' is not TOML: {error}.") from None
 
         change(data, changes)

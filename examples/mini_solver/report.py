@@ -9,6 +9,7 @@ import numpy as np
 
 from . import layer
 from .case import AXES
+from .effects import without_effect
 from .failure import RESOLVED
 from .sides import MISUSE
 from .stepping import RUNGE_KUTTA, SAMPLE
@@ -48,7 +49,10 @@ class Report:
     # ---- the head and the lines
     def announce(self):
         """The head: the case, its numerics, what the columns of the lines are."""
-        self.say("\n".join([*self._case(), *self._models(), *self._columns()]))
+        self.say("\n".join([*self._case(), *self._models()]))
+        for idle in without_effect(self.case):
+            self.warn(idle, idle)
+        self.say("\n".join(self._columns()))
 
     def _case(self):
         f, c = self.flow, self.case

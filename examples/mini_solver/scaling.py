@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from . import layer, mailboxes
-from .case import Case, change
+from .case import Case
+from .changes import change
 from .errors import NoWay, wanted
 from .exchange import ways as ways_here
 from .files import save, whole
@@ -42,7 +43,7 @@ def layer_case(
     **parallel,
 ) -> Case:
     """A layer of cold O2 below warm CH4, 3-D, repeated `blocks` times in x, y, z. cells: of all blocks together.
-    changes: as case.change takes them."""
+    changes: as changes.change takes them."""
     data = dict(
         mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": list(species), "options": options or {}},
         domain=dict(cells=list(cells), upper=[2e-3 * blocks[0], 1e-3, 1e-3 * blocks[2]]),
@@ -192,7 +193,7 @@ class Study:
 
     cells: int = 64  # along each edge of the grid, or of each rank's block
     steps: int = 10  # of a round
-    changes: tuple[str, ...] = ()  # of the case, as case.change takes them
+    changes: tuple[str, ...] = ()  # of the case, as changes.change takes them
     ways: tuple[str, ...] = ("all",)  # of exchange, on a GPU
     kinds: tuple[str, ...] = ("strong", "weak")
 

@@ -25,7 +25,7 @@ WITHOUT_LETTER = re.compile(rf"(?<![^\s/])({NUMBER})(?=[+-]\d{{1,3}}(?![^\s/!]))
 PER_MOLE = re.compile(r"\s*UNITS\s*/\s*(CAL|K?JOULES)\s*/\s*", re.IGNORECASE)  # energies of a reaction's rate
 CONTINUED = re.compile(r"&[ \t]*(?:!.*)?$")
 DATUM = re.compile(r"\s*([^/\s]+)(?:\s*/([^/]*)/)?")  # LOW/1E20 0 0/, H2/2.0/, DUP
-THIRD_BODY = re.compile(r"\+M(?=$|[=<+])|\(\+", re.IGNORECASE)  # of an equation without blanks
+THIRD_BODY = re.compile(r"(?:^|[=>+])M(?=$|[=<+])|\(\+", re.IGNORECASE)  # of an equation without blanks
 # Auxiliary data: how many numbers and words they have; what a reaction has once; what goes with what.
 COUNTS = {
     "LOW": (3,),

@@ -513,6 +513,7 @@ class Mixture:
 
         Returns an array of the shape of p and of X behind the species, which broadcast; NaN and a RuntimeWarning where
         there is no boundary: above the highest pressure of two phases, outside 20 K to species.T_end or 1e-7 to 2e8 Pa.
+        So where p is no positive number in an array with others; a p that is none by itself is an ArgumentError.
         With FRAME_CHECK=1 it raises StateError. Labels and masks come back. For a pure species it is the boiling
         temperature.
 

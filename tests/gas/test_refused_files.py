@@ -66,6 +66,14 @@ HOSTILE = {
         put(*N2, "thermo", {"model": "Shomate", "temperature-ranges": [200, 500, 1000, 6000], "data": [NASA] * 3}),
         r"thermo: temperature-ranges: got .* wanted 2 or 3 temperatures in K",
     ),
+    "no cp0": (
+        put(*N2, "thermo", {"model": "constant-cp", "h0": 0}),
+        r"species 'N2': thermo: cp0 is missing, wanted a number in J/kmol/K",
+    ),
+    "negative cp0": (
+        put(*N2, "thermo", {"model": "constant-cp", "cp0": "-30 J/mol/K"}),
+        r"species 'N2': thermo: cp0: got '-30 J/mol/K', wanted a positive number",
+    ),
     "T0 of zero": (
         put(*N2, "thermo", {"model": "constant-cp", "T0": 0}),
         r"species 'N2': thermo: T0: got 0, wanted a positive number",

@@ -136,6 +136,23 @@ def test_shapes_and_what_is_none():
 
 
 @pytest.mark.parametrize("boundary", ["bubble_T", "dew_T", "bubble_p", "dew_p"])
+def test_a_point_without_a_state_is_nan_and_alone(boundary):
+    """NaN, infinity, zero or a number below 0 at some points: NaN there, a warning, and the others keep their bits."""
+    mix, of = mixture(ALKANES), "p" if boundary.endswith("T") else "T"
+    good = np.array([3e5, 5e5] if of == "p" else [310.0, 350.0])
+    given = np.array([[np.nan, good[0], -1.0], [0.0, np.inf, good[1]]])
+    find = getattr(mix, boundary)
+
+    with pytest.warns(RuntimeWarning, match=rf"'{boundary}': NaN at 4 of 6 points, .* as where {of} is no positive"):
+        found = find(given, [1.0, 1.0, 1.0, 1.0])
+    assert np.isnan(found).tolist() == [[True, False, True], [True, True, False]]
+    np.testing.assert_array_equal([found[0, 1], found[1, 2]], find(good, [1.0, 1.0, 1.0, 1.0]))
+
+    with pytest.raises(ArgumentError, match="wanted positive numbers"):
+        find([np.nan, -1.0], [1.0, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("boundary", ["bubble_T", "dew_T", "bubble_p", "dew_p"])
 def test_a_composition_for_each_point(boundary):
     """The same bits as of each composition alone, also where species are absent and the lines are other ones."""
     mix, given = mixture(ALKANES), np.array([[3e5], [1e6]]) if boundary.endswith("T") else np.array([[310.0], [390.0]])

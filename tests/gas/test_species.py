@@ -1,6 +1,7 @@
 """Species data: from arrays of a host, parts of a mixture, memory of pairs, units."""
 
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -117,6 +118,45 @@ def test_polynomials_that_do_not_meet_are_told_not_refused():
     high = [[3.6, 0, 0, 0, 0, -100.0, -0.1 * np.log(1000.0)], NASA]  # h and s are continuous, cp is not
     with pytest.warns(UserWarning, match=r"species 'A': cp/R jumps from 3.5 to 3.6 at T_mid = 1000 K"):
         SpeciesData.from_arrays(**(ARRAYS | {"nasa_high": high}))
+
+
+CALORIE = 4.184  # J
+
+
+@pytest.mark.parametrize(
+    "thermo, message",
+    [
+        ({"model": "constant-cp", "cp0": "29 J/kmol/K"}, "cp of N2 is 0.0034879 R at 20 K, wanted 2.5 R"),
+        ({"model": "constant-cp", "cp0": "29 kJ/mol/K"}, "cp of N2 is 3487.9 R at 600 K, wanted 8 R or less"),
+        (
+            {"model": "Shomate", "data": [[29 / CALORIE, 0, 0, 0, 0, 0, 0]]},
+            "cp of N2 is 0.833628 R at 200 K, wanted 2.5",
+        ),
+        ({"model": "NASA7", "data": [[3.5 * CALORIE, 0, 0, 0, 0, 0, 0]]}, "cp of N2 is 14.644 R at 600 K, wanted 8 R"),
+        ({"model": "NASA7", "data": [[3.5, -0.01, 0, 0, 0, 0, 0]]}, "cp of N2 is -26.5 R at 3000 K, wanted 2.5 R"),
+        (
+            {"model": "NASA9", "data": [[3.5, 0, 0, 0, 0, 0, 0, 0, 0]]},
+            "cp of N2 is 3.88889e-07 R at 3000 K, wanted 2.5 R",
+        ),
+    ],
+)
+def test_heat_capacities_that_no_gas_has_are_told(tmp_path, thermo, message):
+    """Other units, other columns, a polynomial that falls below 0: one line with species, value, temperature, bound."""
+    data = base()
+    if thermo["model"] != "constant-cp":
+        thermo = {"temperature-ranges": [200.0, 3000.0], **thermo}
+    data["species"][1]["thermo"] = thermo
+
+    with pytest.warns(UserWarning, match=f"no gas has the heat capacity of N2: {message}") as told:
+        read(tmp_path, data)
+    assert len(told) == 1
+
+
+def test_heat_capacities_of_real_gases_are_not_told():
+    """All species that the package brings, atoms and electronic states among them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*no gas has the heat capacity")
+        Mixture.from_names(Mixture.known_names())
 
 
 def test_a_liquid_density(tmp_path):

@@ -11,6 +11,8 @@ from mixtures_for_tests import ROOT
 
 from examples.mini_solver.__main__ import main, split
 from examples.mini_solver.case import Case
+from examples.mini_solver.changes import change
+from examples.mini_solver.effects import without_effect
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.expression import Expression
 from examples.mini_solver.flow import Flow
@@ -483,14 +485,64 @@ def test_keys_of_a_case_by_the_command(tmp_path, capsys):
     state = restart_of(tmp_path / "out")
     assert state["steps"] == 1 and state["dt"] == 1e-9
 
-    for change, told in (
+    for text, told in (
         ("numerics.scheme=apec", "texts in quotes"),
         ("numerics=1", "wanted a table"),
         ("time.steps.more=1", "not a table"),
         ("numerics.cfll=1", "unknown key 'cfll'"),
     ):
-        assert main([str(case), "--set", change]) == 1
+        assert main([str(case), "--set", text]) == 1
         assert told in capsys.readouterr().err
+
+
+def test_a_key_of_the_command_replaces_the_whole_value():
+    """A table in the place of a table: nothing of the case's own is left in it."""
+    data = {"mixture": {"species": ["N2"], "options": {"equation": "pr"}}, "boundary": {"x_low": {"sigma": 0.3}}}
+    change(data, ['mixture.options={viscosity="chung"}', 'boundary.x_low={kind="wall"}', 'initial."X=Y"=1'])
+    assert data == {
+        "mixture": {"species": ["N2"], "options": {"viscosity": "chung"}},
+        "boundary": {"x_low": {"kind": "wall"}},
+        "initial": {"X=Y": 1},
+    }
+    for text in ("", "time.steps", "# time.steps=1", "time.steps=1\ntime.end=2"):
+        with pytest.raises(CaseError, match="wanted section.key=value"):
+            change({}, [text])
+
+
+SOME = {"domain": dict(cells=[6], upper=[1.0]), "initial": dict(T=300, p=5e6), "mixture": {"species": ["N2"]}}
+IDLE = {  # section: ({key: value}, what makes it count)
+    "numerics": [
+        ({"freeze": "stage", "scheme": "apec"}, {"scheme": "double_flux"}),
+        ({"threshold": 0.3, "dissipation": "always"}, {"dissipation": "sensor"}),
+        ({"transport": "step"}, {"viscous": True}),
+        ({"cfl": 0.3, "time_step": 1e-9}, {"time_step": 0.0}),
+    ],
+    "chemistry": [({"rtol": 1e-3}, {"kind": "volume"})],
+    "output": [
+        ({"probes": [[0.5]]}, {"history": 1}),
+        ({"averages_from": 1.0}, {"averages": 1}),
+        ({"precision": "double"}, {"fields_time": 1.0}),
+        ({"quantities": ["c"]}, {"fields": 1}),
+        ({"frame": ["T"]}, {"frames": 1}),
+    ],
+}
+
+
+@pytest.mark.parametrize("section, keys, needed", [(name, *pair) for name, pairs in IDLE.items() for pair in pairs])
+def test_keys_without_effect_are_told(section, keys, needed):
+    """By name, with the key that they need; not where that key is there, or is off by the case itself."""
+    key = next(iter(keys))
+    case = Case({**SOME, "time": {"steps": 1}, section: keys})
+    (told,) = without_effect(case)
+    assert told.startswith(f"[{section}] {key}: no effect; wanted [{section}] ") and next(iter(needed)) in told
+    assert not list(without_effect(Case({**SOME, "time": {"steps": 1}, section: keys | needed})))
+
+
+def test_a_key_whose_switch_is_off_is_not_told():
+    off = {"frames": 0, "frame": ["T"], "history": 0, "probes": [[0.5]]}
+    numerics = {"viscous": False, "transport": "step"}
+    case = Case({**SOME, "time": {"steps": 1}, "output": off, "numerics": numerics, "transport": {"mu": 1e-5}})
+    assert not list(without_effect(case))
 
 
 def test_expressions_are_formulas_only():

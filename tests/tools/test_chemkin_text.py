@@ -73,7 +73,13 @@ def test_several_data_on_a_line(tmp_path):
 
 
 AVOGADRO = 6.02214076e23  # 1/mol
-REVERSED = {"H+O2=O+OH": (2, 2), "H2+O2 <=> H+H + O2": (2, 3), "H+O+M=OH+M": (3, 2), "HO2=H+O2": (1, 2)}  # orders
+REVERSED = {
+    "H+O2=O+OH": (2, 2),
+    "H2+O2 <=> H+H + O2": (2, 3),
+    "H+O+M=OH+M": (3, 2),
+    "M+H2=M+H+H": (2, 3),
+    "HO2=H+O2": (1, 2),
+}  # orders
 
 
 @pytest.mark.parametrize(

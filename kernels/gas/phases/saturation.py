@@ -319,10 +319,11 @@ def dew_p(mixture, T, X):
 
 BOUNDARIES = {"bubble_T": bubble_T, "dew_T": dew_T, "bubble_p": bubble_p, "dew_p": dew_p}
 ENDS = {
-    "T": "at a pressure above the highest of a gas beside a liquid, or with a boundary at none of the temperatures "
-    f"from {TEMPERATURES[0]:g} of the smallest Tc, {COLDEST:g} K at least, to {TEMPERATURES[1]:g} of the largest",
-    "p": f"at a temperature above the highest of two phases or below {COLDEST:g} K, or with a boundary below "
-    f"{LOWEST_P:g} Pa or above {HIGHEST_P:g} Pa",
+    "T": "where p is no positive number, at a pressure above the highest of a gas beside a liquid, or with a boundary "
+    f"at none of the temperatures from {TEMPERATURES[0]:g} of the smallest Tc, {COLDEST:g} K at least, to "
+    f"{TEMPERATURES[1]:g} of the largest",
+    "p": "where T is no positive number, at a temperature above the highest of two phases or below "
+    f"{COLDEST:g} K, or with a boundary below {LOWEST_P:g} Pa or above {HIGHEST_P:g} Pa",
 }
 
 
@@ -339,7 +340,8 @@ def reported(name: str, mixture, given, X, Y):
     given = arrays.pop(of)
     ((of_species, amounts),) = arrays.items()
     given, X, hidden = _without_mask(of, given, moles(mixture, of_species, amounts))
-    found = BOUNDARIES[name](mixture, given, X)
+    states, has_none = _of_states(of, given)
+    found = np.where(has_none, np.nan, BOUNDARIES[name](mixture, states, X))
     if hidden is not None:
         found = np.ma.array(found, mask=np.broadcast_to(hidden, found.shape))
 
@@ -376,6 +378,16 @@ def _without_mask(of: str, given, X):
 
     values = np.broadcast_to(given.data, hidden.shape)
     return np.where(hidden, values[~hidden][0], values), X, hidden
+
+
+def _of_states(of: str, given):
+    """(T or p, where there is no state): what is no positive number gets another point's value. A number by itself, or
+    an array without a state, stays as it is: `Line` refuses it."""
+    values = real_array(of, given)
+    has_none = ~((values > 0) & np.isfinite(values))
+    if values.ndim == 0 or has_none.all():
+        return given, np.zeros(values.shape, bool)
+    return np.where(has_none, values[~has_none][0], values), has_none
 
 
 def _ends_of_dew_line(mixture, X) -> tuple[float, float]:

@@ -96,6 +96,7 @@ def _constant_cp(node: Node) -> Polynomials:
     def over_R(key, unit):
         return node.number(key, unit, 0.0) / (1e3 * node.units.R)
 
+    node.positive("cp0", "J/kmol/K")
     cp, h, s = over_R("cp0", "J/kmol/K"), over_R("h0", "J/kmol"), over_R("s0", "J/kmol/K")
     return T, [[cp, 0.0, 0.0, 0.0, 0.0, h - cp * T0, s - cp * math.log(T0)]]
 

@@ -43,6 +43,7 @@ from .cantera_thermo import polynomial_fields
 from .critical import FROM, Unusable
 from .data import SpeciesData
 from .gas_constant import GAS_CONSTANT
+from .heat_capacities import warn_of_large
 from .names import Names, own_name
 from .units import short as _short
 
@@ -120,6 +121,7 @@ def read_cantera_yaml(path, phase=None, models=(PENG_ROBINSON,), without=(), cho
         species = species.with_fluids(file.path.parent / table)
 
     _warn_of_estimates(node, species)
+    warn_of_large(species, node.where)
     return species, name
 
 

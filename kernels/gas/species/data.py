@@ -17,6 +17,7 @@ from .arrays import Checks, Rules, checked_arrays, checked_kij, locked
 from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
 from .gas_constant import chosen as chosen_gas_constant
+from .heat_capacities import warn_of_small
 from .interactions import kij_of_pairs
 from .listed import listed
 from .names import own_name
@@ -161,6 +162,7 @@ class SpeciesData(_Arrays):
         )
 
         out._warn_of_jumps(where)
+        warn_of_small(out, where)
         return out
 
     def _warn_of_jumps(self, where: str) -> None:

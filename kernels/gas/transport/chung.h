@@ -100,11 +100,12 @@ POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m,
     eta0 = (c - 0.2756 * c * omega_m + 0.059035 * c * mu_r4 + c * kappa_m) * root_m * inverse(Omega_v);
 }
 
-// y = rho_mol Vc_m/6 and (1 - y)^3, 9-6.20. y is at least SMALLEST, so the limit of zero density needs no branch.
+// y = rho_mol Vc_m/6 and (1 - y)^3, 9-6.20. y is at least SMALLEST, so the limit of zero density needs no branch. From
+// y = 1 on, which only an ideal gas reaches, the dense-gas functions are past their pole: NaN.
 template <class M, class R> POINT_FN void chung_density(const M &, const R rho, const R fill_m, R &fill, R &gap3) {
     fill = at_least(rho * fill_m, SMALLEST);
     const R gap = 1.0 - fill;
-    gap3 = gap * gap * gap;
+    gap3 = select(gap > 0.0, gap * gap * gap, R(NOT_A_NUMBER));
 }
 
 // The dense-gas function of viscosity (9-6.22) and conductivity (10-5.8), G1 = (1 - y/2)/(1 - y)^3:
