@@ -19,7 +19,7 @@ import re
 
 from ..engine.errors import ArgumentError
 from . import barracuda, einsum, statement_reader
-from .expression import Expression, Reference, Statement, Term, check, with_references
+from .expression import Expression, Reference, Statement, Term, batch_may_be, check, with_references
 
 LAYOUTS = ("left", "right")  # of the point index: fastest, slowest
 
@@ -89,10 +89,9 @@ def read(text: str, batch: str | None = None, point: str | None = None, layout: 
         statements = _with_point(statements, point, layout, named.get("constant", frozenset()))
         batch = point
 
-    found = batch is None
-    if found:
-        batch = _lead(statements, named["local"])
-    made = Expression(tuple(statements), batch or None, **named, found=found and batch is not None)
+    made = Expression(tuple(statements), batch or None, **named)
+    if batch is None:
+        made = _with_a_batch(made)
     check(made)
     for index in script["extents"]:
         if index not in made.indices:
@@ -100,29 +99,14 @@ def read(text: str, batch: str | None = None, point: str | None = None, layout: 
     return Script(made, **script)
 
 
-def _lead(statements, local) -> str | None:
-    """The first index of the first output that may be the batch's: each output has it, in one place, and no array has
-    it twice. None: there is no such index."""
-    outs = [s.out for s in statements if s.out.name not in local] or [statements[0].out]
-    references = []
-    for s in statements:
-        references += [s.out, *s.factors]
-
-    for index in outs[0].indices:
-        if _in_one_place(index, outs) and all(r.indices.count(index) < 2 for r in references):
-            return index
-    return None
-
-
-def _in_one_place(index: str, outs) -> bool:
-    """Whether each output has the index, wherever it is written in the same place."""
-    places: dict[str, set[int]] = {}
-    for out in outs:
-        if index not in out.indices:
-            return False
-        places.setdefault(out.name, set()).add(out.indices.index(index))
-
-    return all(len(found) == 1 for found in places.values())
+def _with_a_batch(e: Expression) -> Expression:
+    """The expression with the first index of its first output that can be the batch's, if there is one."""
+    first = next((s.out for s in e.statements if s.out.name not in e.local), e.statements[0].out)
+    for index in first.indices:
+        made = dataclasses.replace(e, batch=index, found=True)
+        if batch_may_be(made):
+            return made
+    return e
 
 
 def _options(text: str) -> tuple[str, dict, dict[str, str]]:

@@ -89,7 +89,7 @@ def test_the_point_index_is_not_written():
         ("o[i] = a[i]", dict(local="b"), "'b' is named local but is not in the text"),
         ("o[i] = a[i]", dict(local="a"), "'a' is named local but is never written"),
         ("o[e i] = a[i]", dict(constant="o"), "'o' is named constant but is written"),
-        ("o[e i] = a[e i]", dict(symmetric="a"), "'a' is named symmetric and has not two indices"),
+        ("o[e i] = a[e i]", dict(symmetric="a", batch="e"), "'a' is named symmetric and has not two indices"),
         ("o[e i] = a[i]", dict(batch="x"), "no array has the batch index 'x'"),
         ("o[e i] = a[e i]; p[i] = b[i]", dict(batch="e"), "output 'p' does not have the batch index 'e'"),
         ("o[e] = a[e e]", dict(batch="e"), "the batch index 'e' stands twice in 'a': name another one"),
