@@ -23,8 +23,9 @@ from . import einsum, explained, host_rates, operands, orders, render_lines, tab
 from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
 from .plan import Program, describe, mirrored
+from .ranges import shown
 from .replays import Replays
-from .text import Script, read, shown
+from .text import Script, read
 
 TYPES = ("float64", "float32")
 MOST = 2**31  # numbers of an entry that kernels count

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from typing import NamedTuple
 
-from ..engine.errors import ArgumentError
+from ..engine.errors import ArgumentError, closest
 
 
 class Reference(NamedTuple):
@@ -90,13 +90,23 @@ class Expression:
     def require(self, arrays) -> tuple[str, ...]:
         """Names of all arrays of a call, inputs before outputs. Raises ArgumentError if one is missing or unknown."""
         wanted = (*self.inputs, *self.outputs)
-        for name in arrays:
-            if name not in wanted:
-                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+        self.refuse_unknown(arrays)
         for name in wanted:
             if name not in arrays:
                 raise ArgumentError(f"array '{name}' is missing.")
         return wanted
+
+    def refuse_unknown(self, arrays, others=()) -> None:
+        """Raises ArgumentError for an array that is not the caller's. others: names that may be meant by its name."""
+        wanted = (*self.inputs, *self.outputs)
+        for name in arrays:
+            if name in self.local:
+                raise ArgumentError(f"array '{name}' is local: it is never stored, so it cannot be given.")
+            if name not in wanted:
+                raise ArgumentError(
+                    f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}"
+                    f"{closest(name, others)}."
+                )
 
     @functools.cached_property
     def updated(self) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, closest, refuse
+from ..engine.errors import ArgumentError, refuse
 from ..engine.values import is_number
 from . import repeats
 from .arrays import as_array, backend_of, named_type, plain, refuse_overlap, share_memory
@@ -91,12 +91,7 @@ def _shape_of(output: Reference, told: set[str], sizes: dict[str, int]) -> tuple
 
 def _check_names(e: Expression, arrays) -> None:
     """Raises ArgumentError for an array that the text lacks, or that the text needs."""
-    wanted = (*e.inputs, *e.outputs)
-    for name in arrays:
-        if name not in wanted:
-            raise ArgumentError(
-                f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}{closest(name, OPTIONS)}."
-            )
+    e.refuse_unknown(arrays, OPTIONS)
     for name in e.inputs:
         if name not in arrays:
             raise ArgumentError(f"array '{name}' is missing.")

@@ -18,7 +18,7 @@ import dataclasses
 import re
 
 from ..engine.errors import ArgumentError
-from . import barracuda, einsum, statement_reader
+from . import barracuda, einsum, ranges, statement_reader
 from .expression import Expression, Reference, Statement, Term, batch_may_be, check, with_references
 
 LAYOUTS = ("left", "right")  # of the point index: fastest, slowest
@@ -28,7 +28,8 @@ SINGLE, SEVERAL = ("batch", "point", "layout"), ("local", "constant", "symmetric
 HOW = re.compile(r"how\s+([A-Za-z_]\w*(?:\s+\w+=[\w:.+-]*)*)")
 ORDER = re.compile(r"order\s+(\d+)")
 HEADER = re.compile(r"header\s+[\"']?([^\"';]+?)[\"']?")
-EXTENT = re.compile(r"extents?((?:[\s,]+(?:[A-Za-z_]\w*\s*=\s*)+\d+(?:\.\.\d+)?)+)")
+NAMES = r"(?:[A-Za-z_]\w*\s*=\s*)+"
+EXTENT = re.compile(rf"extents?((?:[\s,]+{NAMES}{ranges.RANGE})+)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,13 +47,8 @@ class Script:
         for index, allowed in self.extents.items():
             if index in sizes and sizes[index] not in allowed:
                 raise ArgumentError(
-                    f"index '{index}': extent {sizes[index]}, wanted {shown(allowed)} as the text has it."
+                    f"index '{index}': extent {sizes[index]}, wanted {ranges.shown(allowed)} as the text has it."
                 )
-
-
-def shown(allowed: range) -> str:
-    """Extents as a text has them: 10, or 4..12."""
-    return str(allowed[0]) if len(allowed) == 1 else f"{allowed[0]}..{allowed[-1]}"
 
 
 def words(names) -> frozenset[str]:
@@ -148,16 +144,12 @@ def _take_request(line: str, script: dict) -> bool:
 
     extents = EXTENT.fullmatch(line)
     if extents:
-        for names, low, high in re.findall(r"((?:[A-Za-z_]\w*\s*=\s*)+)(\d+)(?:\.\.(\d+))?", extents.group(1)):
-            for index in re.findall(r"\w+", names):
-                script["extents"][index] = _range(line, int(low), int(high or low))
+        for names, told in re.findall(f"({NAMES})({ranges.RANGE})", extents.group(1)):
+            allowed = ranges.read(told)
+            if not allowed:
+                raise ArgumentError(f"tensor expression '{line}': extents {told}, wanted 1 or more, and in order.")
+            script["extents"] |= dict.fromkeys(re.findall(r"\w+", names), allowed)
     return bool(extents)
-
-
-def _range(line: str, low: int, high: int) -> range:
-    if not 1 <= low <= high:
-        raise ArgumentError(f"tensor expression '{line}': extents {low}..{high}, wanted 1 or more, and in order.")
-    return range(low, high + 1)
 
 
 def _einsum(text: str) -> list[Statement]:

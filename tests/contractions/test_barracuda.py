@@ -71,6 +71,12 @@ def test_a_written_sum_is_the_statement():
         (TCR.replace("A: (L, K)\n", ""), "'A' is not among the variables"),
         (TCR.replace("A: (l, k)", "A: (l)"), "'A' has 1 indices in"),
         (TCR.replace("A: (L, K)", "A: (3, K)"), "array 'A', index 'l': extent 3, wanted 10"),
+        (TCR.replace("A: (L, K)", "A: (2..12, K)"), "array 'A', index 'l': extent 2..12, wanted 10"),
+        (TCR.replace("A: (L, K)", "A: (L, K)\nA: (L, L, K)"), "variable 'A' is there twice, with different extents"),
+        (TCR.replace("= 10", "= 10\nK = 9"), "'K' is defined as 10 and as 9"),
+        (TCR.replace("= 10", "= 9..4"), "extents 9..4, wanted 1 or more, and in order"),
+        (TCR.replace("variables:", "variable:"), "section 'variable', wanted .*, did you mean 'variables'"),
+        (TCR + "end\n", "'end' in 'V: .*', wanted NAME"),
         (TCR[: TCR.index("temp1: (i, l")], "there are no operations"),
         ("extent i=3..2; o[i] = a[i]", "extents 3..2, wanted 1 or more, and in order"),
         ("extent j=3; o[i] = a[i]", "extent of j: no such index; the text has i"),
@@ -80,6 +86,43 @@ def test_a_written_sum_is_the_statement():
 def test_what_is_refused(text, why):
     with pytest.raises(ArgumentError, match=why):
         parse(text)
+
+
+LOOSE = """
+program : scaled   // the name
+Access : linearize
+Define : P = 2 .. 6 ; Q = 3, R = 4
+VARIABLES: A:(P Q); B : ( P , R )
+\tV: (Q, R)
+Operations:
+  V: (q, r) +=
+      2 * A: (p, q)   # over lines
+        * B: (p,r) ; V:(q,r) -= A:(p,q)*B:(p,r)
+"""
+
+
+def test_tcr_as_it_may_be_written():
+    """Blanks, letters large and small, entries beside each other, operations over lines, ranges of extents."""
+    script = read(LOOSE.replace("program : scaled", "scaled").replace("\n", "\r\n"))
+    assert [str(s) for s in script.expression.statements] == [
+        "V[q r] += 2 A[p q] B[p r]",
+        "V[q r] += - A[p q] B[p r]",
+    ]
+    assert script.extents == {"p": range(2, 7), "q": range(3, 4), "r": range(4, 5)}
+
+    text = LOOSE.replace("program : scaled", "")
+    for p in (2, 5):
+        A, B, V = np.ones((p, 3)), np.ones((p, 4)), np.ones((3, 4))
+        assert (contract(text, A=A, B=B, V=V, quick=True) == 1 + p).all()
+    with pytest.raises(ArgumentError, match=r"index 'p': extent 7, wanted 2\.\.6 as the text has it"):
+        contract(text, A=np.ones((7, 3)), B=np.ones((7, 4)), V=V)
+    with pytest.raises(ArgumentError, match="section 'program', wanted access, define, variables, operations"):
+        read(LOOSE)
+
+
+def test_a_temporary_is_not_given():
+    with pytest.raises(ArgumentError, match="array 'temp1' is local: it is never stored, so it cannot be given"):
+        contract(TCR, temp1=np.zeros((10, 10, 10)), **eqn1()[0])
 
 
 def test_a_tcr_file_knows_temporaries_and_extents():
