@@ -24,10 +24,11 @@ def statements(text: str) -> list[Statement]:
 
 
 def _split(text: str) -> list[str]:
-    """Statements of a text. A line goes on where a bracket is open."""
+    """Statements of a text. A line goes on where a bracket is open, and behind an operator."""
     found, open_ = [""], 0
     for part in re.split(r"([;\n])", text):
-        if part in (";", "\n") and (part == ";" or open_ <= 0):
+        goes_on = open_ > 0 or found[-1].rstrip().endswith(("*", "+", "-", "="))
+        if part == ";" or (part == "\n" and not goes_on):
             found.append("")
             open_ = 0
             continue
@@ -177,6 +178,8 @@ class _Reader:
     def reference(self) -> Reference:
         """Indices None: not written and not known."""
         name = self.take()
+        if name == "(":
+            raise self.error("a sum in brackets is not read; write each term, or a statement of its own for the sum")
         if not _is_name(name):
             raise self.error(f"'{name or 'the end'}' where a name is wanted")
         if self.next not in ("[", "("):
@@ -191,13 +194,22 @@ class _Reader:
         found = []
         while self.next != close:
             if not _is_name(self.next):
-                fixed = "; for a fixed index pass that part of the array" if self.next.isdigit() else ""
-                raise self.error(f"'{self.next or 'the end'}' where an index of '{name}' is wanted{fixed}")
+                raise self.error(f"'{self.next or 'the end'}' where an index of '{name}' is wanted{self.instead(name)}")
             found.append(self.take())
             if self.next == ",":
                 self.take()
         self.take(close)
         return tuple(found)
+
+    def instead(self, name: str) -> str:
+        """What may be meant by a token that is no index of a name."""
+        if self.next.isdigit():
+            return "; for a fixed index pass that part of the array"
+        if name in ("Sum", "sum"):
+            return "; a written sum is Sum([l m], a[l m] * b[m])"
+        if self.next in ("[", "("):
+            return f"; functions are for maps: map q[i] = {name}(a[i])"
+        return ""
 
 
 def _is_name(token: str) -> bool:

@@ -51,6 +51,7 @@ def test_a_written_sum_is_the_statement():
         "o[i] = 2 x[i] - 3 a[i j] b[j] - 3 c[i j]"
     )
     assert parse("o(i) = Sum([j], a(i,j)\n  * b(j)) * c(i)") == parse("o(i) = a(i,j) b(j) c(i)")  # over two lines
+    assert parse("o[i] =\n a[i j] *\n b[j] -\n c[i]\np[i] = 1") == parse("o[i] = a[i j] b[j] - c[i]; p[i] = 1")
     assert parse("o[i] = Sum([j], a[i j] * Sum([k], b[j k]))") == parse("o[i] = a[i j] b[j k]")
     assert parse("o[i j] = Sum[i j] + 1").inputs == ("Sum",)  # an array may have this name
 
@@ -64,6 +65,11 @@ def test_a_written_sum_is_the_statement():
         ("o[i] = Sum([j], a[i j]) Sum([j], b[j])", "index 'j' belongs to two sums of a term"),
         ("o[i] = Sum([j], a[i j]", "'the end' where '\\)' is wanted"),
         ("o[i] = Sum([j] a[i j])", "'a' where ',' is wanted"),
+        ("o[i] = sum([j], a[i j])", "'\\[' where an index of 'sum' is wanted; a written sum is Sum\\(\\[l m\\],"),
+        ("o[i] = Sum(j, a[i j])", "'\\[' where an index of 'Sum' is wanted; a written sum is Sum"),
+        ("o[i] = conj(a[i])", "'\\[' where an index of 'conj' is wanted; functions are for maps: map q\\[i\\] = conj"),
+        ("o[i] = (a[i] + b[i]) c[i]", "a sum in brackets is not read; write each term, or a statement of its own"),
+        ("o[i] = c[i] * (a[i] + b[i])", "a sum in brackets is not read"),
         (TCR.replace("linearize", "tiled"), "access 'tiled', wanted linearize"),
         (TCR.replace("N = J", "N = 3 J"), "wanted NAME = NAME = NUMBER"),
         (TCR.replace("A: (L, K)", "A: (L, Q)"), "variable 'A': 'Q' is not defined"),
