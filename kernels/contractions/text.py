@@ -6,10 +6,10 @@
     V[i j k] += Sum([l m n], A[l k] * B[m j] * C[n i] * U[l m n])                   Barracuda's form: the sum is written
     map q[i j] = f(s[i], s[j], c[i j])                                              a host's own function, pointwise
 
-Statements end at `;` or with a line, unless a bracket is open or an operator ends it. `#` begins a comment. An index that the left side does
-not have is summed over its term. A name without brackets has the indices that it was written with, else those of the
-left side; `a[]` is one number. A line such as `local ur us` or `batch e` is an option, where the text is all that a
-caller has. A file of TCR is read too (barracuda.py).
+Statements end at `;` or with a line, unless a bracket is open or an operator ends the line. `#` begins a comment. An
+index that the left side does not have is summed over its term. A name without brackets has the indices that it was
+written with, else those of the left side; `a[]` is one number. A line such as `local ur us` or `batch e` is an option,
+where the text is all that a caller has. A file of TCR is read too (barracuda.py).
 """
 
 from __future__ import annotations
