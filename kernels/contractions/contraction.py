@@ -317,6 +317,10 @@ class Contraction:
         numbers = sum(library_costs.moving(p, a) * (2 if a.name in e.updated else 1) for a in batched)
         return numbers * self.dtype.itemsize
 
+    def shown(self) -> list[Contraction]:
+        """The plans whose `source` readers may want to see: this one, or its steps."""
+        return self.how.shown(self)
+
     def explain(self, arrays=None, n: int | None = None) -> str:
         """Lines on the choice: orders, products computed once, flops and bytes, the bound, the estimated
         time of each organisation, and why the first was chosen.

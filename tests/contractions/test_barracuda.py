@@ -219,6 +219,43 @@ def test_the_command_prints_sources(tmp_path, capsys):
     assert "the extent of index 'k' is not told" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_a_printed_source_says_what_it_computes(dtype, capsys):
+    command = ["contraction", "ij,jk,kl->il", "--size", "9", "--how", "apart", "--print", "cuda", "--type", dtype]
+    assert cli.main(command) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("// ")]
+    first = told.index("// t0[i k] = operand0[i j] operand1[j k]")
+    assert told[first + 1].startswith("// organisation ") and f", {dtype}; headers" in told[first + 1]
+    assert "// out[i l] = t0[i k] operand2[k l]" in told
+
+
+@pytest.mark.parametrize(
+    "given, why",
+    [
+        ("lg33", "'lg33' is no text, no file, and no name, did you mean 'lg3' or 'lg3t'; names: lg3"),
+        ("folder/ex.tcr", "'folder/ex.tcr' is no text, no file, and no name"),
+    ],
+)
+@pytest.mark.parametrize("command", [["contraction"], ["tune", "tensor"], ["compile", "--contraction"]])
+def test_a_name_that_nobody_knows(command, given, why, capsys):
+    more = ["12"] if command[0] == "compile" else []
+    assert cli.main([*command, given, *more]) == 1
+    assert why in capsys.readouterr().err
+
+
+def test_commands_read_files(tmp_path, capsys):
+    """Statements or TCR; of a range the upper end, or what the command says."""
+    file = tmp_path / "product.txt"
+    file.write_text("extent j=2..3  # of the sum\no[e i] = a[e i j] b[j]")
+    assert cli.main(["contraction", str(file), "--size", "5"]) == 0
+    assert "i = 5, j = 3" in capsys.readouterr().out
+    assert cli.main(["compile", "--backend", "cpu", "--contraction", str(file), "i=4"]) == 0
+    told = capsys.readouterr().out
+    assert "i = 4, j = 2" in told and "i = 4, j = 3" in told
+    assert cli.main(["contraction", str(file), "--size", "i=4..5"]) == 1
+    assert "extents 'i=4..5': 4..5, wanted one number" in capsys.readouterr().err
+
+
 def test_frame_compile_takes_ranges(capsys):
     """A kernel for each combination; more than 256 are refused."""
     command = ["compile", "--backend", "cpu", "--contraction", "o[e i] = a[e i j] b[j]"]

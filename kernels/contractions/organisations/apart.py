@@ -150,8 +150,8 @@ class Apart(Organisation):
         first = steps(self.STYLE, p)[0]
         return first.how.render(first.program, headers, folders, quick)
 
-    def shown(self, plan) -> list[Source]:
-        return [part.plan.source for part in self._parts(plan) if part.plan.source]
+    def shown(self, plan) -> list:
+        return [part.plan for part in self._parts(plan)]
 
     def sources(self, plan) -> list[Source]:
         found = []

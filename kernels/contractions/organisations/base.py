@@ -115,9 +115,9 @@ class Organisation:
         found = [plan.render(plan.program, how) for how in self.stand_ins()]
         return [source for source in found if source is not None]
 
-    def shown(self, plan) -> list[Source]:
-        """The source of a Contraction, for readers."""
-        return [plan.source] if plan.source else []
+    def shown(self, plan) -> list:
+        """The Contractions whose sources are that of a Contraction, for readers: itself, or its steps."""
+        return [plan]
 
     def launch(self, plan, arrays, values, n: int):
         """run() of a Contraction for n entries.
