@@ -89,6 +89,10 @@ class Organisation:
         """Seconds of an entry that its memory takes at least. 0 for organisations whose price counts that."""
         return 0.0
 
+    def reads_extents(self, p: Program) -> bool:
+        """Whether what is compiled for a program serves other extents, too."""
+        return self.FREE
+
     def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:
         """The model's time, for n entries, that arrays with gaps take longer than contiguous ones. arrays: inputs that
         are taken as they lie."""
