@@ -77,6 +77,8 @@ class Contraction:
             how, order = self.row.how, self.row.order
         self.given = how is not None  # by the caller or the table: no other organisation takes its place
         self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
+        if script.free and how is None:
+            how = min(self.reading_extents(), key=lambda c: c[0], default=(0, None))[1]
         self._choose(how)
 
         for a in self.program.arrays.values():
@@ -99,6 +101,15 @@ class Contraction:
         if exact:
             self.how = exact
             self.family.require(self.program, exact)
+
+    def reading_extents(self) -> list[tuple[float, Organisation, Program]]:
+        """(price, organisation, program) of those that read extents when they run: compiled once, they serve all."""
+        able = []
+        for price, how, program in self.candidates:
+            free = how.with_free_extents()
+            if free.reads_extents(program):
+                able.append((price if free == how else free.price(program), free, program))
+        return able
 
     def render(self, program: Program, how: Organisation):
         """The source of one of the programs by an organisation."""

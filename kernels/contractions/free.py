@@ -11,7 +11,6 @@ its own kernels.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import numpy as np
@@ -22,7 +21,6 @@ from .choice import sorted_out
 from .contraction import Contraction
 from .operands import extents
 from .organisations import Organisation
-from .organisations.apart import Apart
 from .paired import ComplexContraction
 from .plan import Program
 from .text import parse
@@ -72,11 +70,11 @@ class FreeContraction:
             return ComplexContraction(self.text, sizes, self.dtype, self.backend, **self.options)
 
         usual = Contraction(self.text, sizes, self.dtype, self.backend, **self.options)
-        found = [] if usual.given else _free(usual)
+        found = [] if usual.given else usual.reading_extents()
         if not found:
             return usual
 
-        how = self._kept(*min(found, key=lambda priced: priced[0]))
+        how = self._kept(*min(found, key=lambda able: able[0]))
         if how == usual.how:
             return usual
         return Contraction(self.text, sizes, self.dtype, self.backend, **{**self.options, "how": how})
@@ -99,15 +97,3 @@ class FreeContraction:
 def _without_empty(text: str, options: dict, backend, arrays) -> None:
     """The outputs where some sums have no terms, or some arrays no numbers."""
     contract(text, backend=backend, **options, **arrays)
-
-
-def _free(plan: Contraction) -> list[tuple[float, Organisation, Program]]:
-    """The organisations that read extents, each with its price and its program."""
-    able = []
-    for price, how, program in plan.candidates:
-        if isinstance(how, Apart):
-            how = dataclasses.replace(how, free=True)
-            price = how.price(program)
-        if how.reads_extents(program):
-            able.append((price, how, program))
-    return able

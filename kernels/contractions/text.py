@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from typing import Any
 
 from ..engine.errors import ArgumentError
 from . import barracuda, einsum, ranges, statement_reader
@@ -39,6 +40,7 @@ class Script:
     expression: Expression
     how: str | None = None  # the organisation, as table.read takes it
     order: int | None = None  # of evaluation, among the cheapest
+    free: bool = False  # by organisations that read extents when they run, where there are some
     headers: tuple[str, ...] = ()  # files of C++ with the functions of maps
     extents: dict[str, range] = dataclasses.field(default_factory=dict)  # that an index may have
 
@@ -76,7 +78,7 @@ def read(text: str, batch: str | None = None, point: str | None = None, layout: 
     batch, point, layout = lines.get("batch", batch), lines.get("point", point), lines.get("layout", layout)
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout '{layout}'; wanted {' or '.join(LAYOUTS)}.")
-    named = {}
+    named: dict[str, Any] = {}
     for key in {**marks, **dict.fromkeys(SEVERAL)}:
         named[key] = words(marks.get(key, "")) | words(lines.get(key, ""))
 
@@ -135,6 +137,10 @@ def _take_request(line: str, script: dict) -> bool:
         if key in script:
             raise ArgumentError(f"tensor expression '{line}': wanted one {key}, once.")
         script[key] = found.group(1) if key == "how" else int(found.group(1))
+        return True
+
+    if line == "free":
+        script["free"] = True
         return True
 
     header = HEADER.fullmatch(line)

@@ -244,6 +244,8 @@ def test_free_extents_of_chains_compile_once(compiled, text, string, factors):
         assert np.array_equal(arrays["o"], np.einsum(string, *(arrays[name] for name in factors))), size
 
     assert len(set(compiled)) <= 2
+    told = Contraction(f"{text}; free", size, backend="cpu")
+    assert told.how.reads_extents(told.program)
 
 
 def test_free_extents_on_a_device_keep_their_tiles():

@@ -117,6 +117,9 @@ class Apart(Organisation):
         """The steps of a program. Raises Unable if no organisation serves a statement by itself."""
         return steps(Able(self.STYLE, self.free), p)
 
+    def with_free_extents(self) -> Apart:
+        return dataclasses.replace(self, free=True)
+
     def reads_extents(self, p: Program) -> bool:
         return all(step.how.reads_extents(step.program) for step in self.steps(p))
 

@@ -93,6 +93,10 @@ class Organisation:
         """Whether what is compiled for a program serves other extents, too."""
         return self.FREE
 
+    def with_free_extents(self) -> Organisation:
+        """The same, made of parts that read extents when they run, where there are some."""
+        return self
+
     def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:
         """The model's time, for n entries, that arrays with gaps take longer than contiguous ones. arrays: inputs that
         are taken as they lie."""
