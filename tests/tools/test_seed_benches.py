@@ -12,7 +12,7 @@ import pytest
 from device_for_tests import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 from frame.errors import BackendError, FrameError
-from frame.tools.bench import barracuda, intrepid, plain_c, species_by_hand
+from frame.tools.bench import barracuda, intrepid, plain_c, published, species_by_hand
 from frame.tools.cli import main
 from kernels import get_backend
 from kernels.engine.backend import cuda
@@ -156,7 +156,11 @@ def test_both_searches_on_a_device(be, monkeypatch):  # noqa: F811
     rows = barracuda.Sides(little(case, 3), how, said.append).measure()
     by_side = {row["side"]: row for row in rows}
 
-    assert by_side["layer"]["with_copies"] > by_side["layer"]["copy_in"] > 0
+    layer = by_side["layer"]
+    assert layer["with_copies"] > 0 < layer["copy_in"] and layer["pinned"] > 0 < layer["copy_out"]
+    (line,) = published.beside(rows)
+    assert line.startswith("Eqn.(1): paper, GTX 980: 1.99 GF/s, 0.63 times one core; search 3556.0 s; here ")
+    assert re.search("; with copies .+ GF/s, .+ times one core; pinned .+ GF/s, .+ times one core; SURF here", line)
     assert by_side["SURF"]["evaluations"] == 3 and by_side["SURF"]["search_seconds"] > 0
     assert "axes" in by_side["SURF"]["how"] and by_side["own search"]["evaluations"] == 3
     assert not any("OpenACC" in side for side in by_side) and any("OpenACC naive is left out" in text for text in said)
