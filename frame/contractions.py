@@ -21,7 +21,7 @@ import kernels
 from kernels.contractions import Contraction, FreeContraction, intrepid
 from kernels.contractions.expression import Expression, Reference
 from kernels.contractions.operands import Span, extents, shared
-from kernels.contractions.text import read
+from kernels.contractions.text import of_file, read
 from kernels.marshal import Block
 
 from .errors import ArgumentError, UnknownName, refuse
@@ -46,7 +46,9 @@ class Contractions:
         self._free: dict[tuple, FreeContraction] = {}  # of texts with a line `free`
 
     def register(self, name: str, text: str) -> None:
-        """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another text."""
+        """Give a text, or a file's text, its name. Errors: ArgumentError for a text that cannot be read, a name that has
+        another text."""
+        text = of_file(text) or text
         with _named(name):
             script = read(text)
             for s in script.expression.statements:

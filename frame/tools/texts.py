@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
-
-from kernels.contractions import barracuda, einsum, intrepid, named, ranges
+from kernels.contractions import barracuda, einsum, intrepid, named, ranges, text as language
 
 from ..errors import ArgumentError, closest
-
-MOST = 255  # characters of a file's name
-MARKS_OF_A_TEXT = "=[\n;>,"  # a file's name or a name of a contraction has none of these
 
 
 def text_of(given: str) -> tuple[str, dict]:
@@ -19,13 +14,10 @@ def text_of(given: str) -> tuple[str, dict]:
     if given in intrepid.NAMES:
         return intrepid.text(given, {}, False), {}
 
-    if len(given) > MOST or any(mark in given for mark in MARKS_OF_A_TEXT):
-        return given, {}
-    path = pathlib.Path(given)
-    if path.is_file():
-        text = path.read_text()
-        return (barracuda.statements(text) if barracuda.is_file(text) else text), {}
-    if einsum.is_string(given):
+    found = language.of_file(given)
+    if found is not None:
+        return (barracuda.statements(found) if barracuda.is_file(found) else found), {}
+    if einsum.is_string(given) or any(mark in given for mark in language.MARKS_OF_A_TEXT):
         return given, {}
 
     names = [*named.TEXTS, *intrepid.NAMES]

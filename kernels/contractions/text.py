@@ -15,6 +15,7 @@ where the text is all that a caller has. A file of TCR is read too (barracuda.py
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 import re
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..engine.errors import ArgumentError
 from . import barracuda, einsum, ranges, statement_reader
 from .expression import Expression, Reference, Statement, Term, batch_may_be, check, with_references
 
+MOST, MARKS_OF_A_TEXT = 255, "=[\n;>,"  # characters of a file's name, and those that it has not
 LAYOUTS = ("left", "right")  # of the point index: fastest, slowest
 
 # Lines of options by their first word. The others: one word, or several.
@@ -51,6 +53,14 @@ class Script:
                 raise ArgumentError(
                     f"index '{index}': extent {sizes[index]}, wanted {ranges.shown(allowed)} as the text has it."
                 )
+
+
+def of_file(given: str) -> str | None:
+    """The text of the file of this name; None if it is the name of no file, or a text itself."""
+    name = given.strip()
+    if len(name) > MOST or any(mark in name for mark in MARKS_OF_A_TEXT) or not pathlib.Path(name).is_file():
+        return None
+    return pathlib.Path(name).read_text()
 
 
 def words(names) -> frozenset[str]:

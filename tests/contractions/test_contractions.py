@@ -404,6 +404,19 @@ def test_one_address_with_and_without_gaps(be):
         assert np.array_equal(b, wanted)
 
 
+def test_a_file_of_tcr_in_place_of_a_text(tmp_path):
+    """Fortran's lines are short."""
+    file = tmp_path / "sums.tcr"
+    file.write_text("access: linearize\nvariables:\nx: (2..9)\nS: (2..9)\noperations:\nS: (i) += 2 * x: (i)\n")
+    contractions, x, S = Contractions(), np.arange(3.0), np.ones(3)
+    contractions.register("sums", str(file))
+    fields = [Field(n, w, v.ctypes.data, (3,), (8,), (1,), 8) for n, w, v in (("x", IN, x), ("S", INOUT, S))]
+    contractions.run("sums", fields, TVProperties(get_backend("cpu"), Sizes(1, 1), {}).impl)
+    assert S.tolist() == [1, 3, 5]
+    with pytest.raises(ArgumentError, match="contraction 'no': tensor expression '.*none.tcr'"):
+        contractions.register("no", str(tmp_path / "none.tcr"))
+
+
 def test_free_extents_of_a_host_compile_once(monkeypatch):
     """A line `free`: eight sizes, and what is compiled (copies) is the same for all."""
     contractions, backend, texts = Contractions(), get_backend("cpu"), []
