@@ -46,8 +46,8 @@ class Contractions:
         self._free: dict[tuple, FreeContraction] = {}  # of texts with a line `free`
 
     def register(self, name: str, text: str) -> None:
-        """Give a text, or a file's text, its name. Errors: ArgumentError for a text that cannot be read, a name that has
-        another text."""
+        """Give a text, or the text of a file, its name. Errors: ArgumentError for a text that cannot be read, or a name
+        that has another text."""
         text = of_file(text) or text
         with _named(name):
             script = read(text)

@@ -118,6 +118,15 @@ def test_the_batch_is_an_index_that_entries_do_not_share():
         parse(text.format("k i"), "i", local="T")
 
 
+def test_extents_follow_from_what_was_written():
+    """An index that only arrays of the statements have."""
+    A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    found = contract("T[i j] = A[i k] B[k j]; V[l m] = T[m l]; W[p q] = 2 V[p q]; local T V", A=A, B=B, quick=True)
+    assert np.array_equal(found, 2 * (A @ B).T)
+    with pytest.raises(ArgumentError, match="array 'o', index 'j': no other array has it"):
+        contract("o[i j] = a[i]", a=A[0])
+
+
 def test_a_symmetric_array_is_square():
     """Half of it is read as the other half: numbers beside the array, if it is not square."""
     for text, shape in (("o[b e i] = a[b e i]", (2, 5, 4)), ("o[e i] = a[e i]", (5, 4))):
