@@ -21,6 +21,7 @@ import kernels
 from kernels.contractions import Contraction, FreeContraction, intrepid
 from kernels.contractions.expression import Expression, Reference
 from kernels.contractions.operands import Span, extents, shared
+from kernels.contractions.organisations import refuse_unknown
 from kernels.contractions.text import of_file, read
 from kernels.marshal import Block
 
@@ -51,6 +52,8 @@ class Contractions:
         text = of_file(text) or text
         with _named(name):
             script = read(text)
+            if script.how:
+                refuse_unknown(script.how)
             for s in script.expression.statements:
                 refuse(
                     s.function and not script.headers,

@@ -417,6 +417,14 @@ def test_a_file_of_tcr_in_place_of_a_text(tmp_path):
         contractions.register("no", str(tmp_path / "none.tcr"))
 
 
+def test_an_organisation_that_no_backend_has():
+    """It is told when the text is registered, not at the first call."""
+    with pytest.raises(
+        ArgumentError, match="contraction 'a': no organisation 'direkt', did you mean 'direct'; known: r"
+    ):
+        Contractions().register("a", "o(i) = x(i); how direkt rows=48")
+
+
 def test_free_extents_of_a_host_compile_once(monkeypatch):
     """A line `free`: eight sizes, and what is compiled (copies) is the same for all."""
     contractions, backend, texts = Contractions(), get_backend("cpu"), []
