@@ -131,7 +131,7 @@ def test_the_command(capsys, tmp_path):
     assert [(row["case"][:3], row["side"]) for row in rows] == [(case, s) for case in ("Eqn", "Lg3") for s in sides]
     assert all(row["seconds"] > 0 and row["gflops"] > 0 and row["max_rel_diff"] < 200 * EPS for row in rows)
     assert all(row["speedup"] == 1 for row in rows if row["side"] == "sequential C")
-    assert "Lg3: paper, GTX 980: 42.74 GF/s, search 324.8 s; here" in told and "Eqn.(1): paper" in told
+    assert "Lg3: paper, GTX 980: 42.74 GF/s, 23.7 times one core; search 324.8 s; here" in told and "Eqn.(1): paper" in told
 
 
 def hosts_einsum(backend):
@@ -244,10 +244,10 @@ def test_a_method_that_is_wrong_is_refused(monkeypatch):
     "command, why",
     [
         (["barracuda", "--cases", "nothing"], "known: Eqn.(1) n = 10"),
-        (["barracuda", "--rounds", "0"], "wanted 1 or more"),
+        (["barracuda", "--rounds", "0"], "--rounds 0, wanted 1 or more"),
         (["barracuda", "--compile-only"], "wanted --openacc FOLDER"),
         (["intrepid", "--cases", "contract"], "known: DataDataScalar"),
-        (["intrepid", "--threads", "0"], "wanted 1 or more"),
+        (["intrepid", "--threads", "0"], "--threads 0, wanted 1 or more"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )

@@ -445,12 +445,7 @@ def _chosen(given) -> list[Case]:
     found = [case for case in known if case.name.startswith(prefixes)]
     asked = found or "Nekbone".startswith(prefixes)
     refuse(not asked, f"--cases '{given.cases}'; known: {', '.join(case.name for case in known)}, Nekbone.", FrameError)
-    low = min(given.rounds, given.elements, given.threads)
-    refuse(
-        low < 1 or given.search < 0,
-        "--rounds, --elements, --threads: wanted 1 or more; --search 0 or more.",
-        FrameError,
-    )
+    options.refuse_below(given, rounds=1, elements=1, threads=1, search=0)
     refuse(given.compile_only and not given.openacc, "--compile-only: wanted --openacc FOLDER.", FrameError)
     return found
 

@@ -65,8 +65,7 @@ def cases(given, backend) -> list[tensor.Case]:
     """The contractions that the command names. Raises ArgumentError."""
     if (given.text is None) == (given.cases is None):
         raise ArgumentError("tune tensor: wanted a text or a name, or --cases.")
-    if given.entries is not None and given.entries < 1:
-        raise ArgumentError(f"--entries {given.entries}, wanted 1 or more.")
+    options.refuse_below(given, entries=1)
     if given.cases is None:
         return [_case_of(given, backend)]
 
