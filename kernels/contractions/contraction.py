@@ -61,6 +61,7 @@ class Contraction:
         script = read(text, **vars(reading))
         self.expression = e = script.expression
         self.sizes = _extents_of(script, sizes)
+        self.free = choice.free or script.free
         describe(e, e.statements, self.sizes)
 
         how = script.how if choice.how is None else choice.how
@@ -72,12 +73,13 @@ class Contraction:
 
         # The organisation: the caller's, the table's or the model's.
         self.key = table.key_of(e, self.sizes, self.dtype.name, self.backend)
-        self.row = table.serving(self.key) if how is None and order is None else None
+        asked = how is not None or order is not None or self.free
+        self.row = None if asked else table.serving(self.key)
         if self.row:
             how, order = self.row.how, self.row.order
         self.given = how is not None  # by the caller or the table: no other organisation takes its place
         self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
-        if script.free and how is None:
+        if self.free and how is None:
             how = min(self.reading_extents(), key=lambda c: c[0], default=(0, None))[1]
         self._choose(how)
 

@@ -69,7 +69,8 @@ class FreeContraction:
         if str(np.dtype(self.dtype)) in ComplexContraction.DTYPES:
             return ComplexContraction(self.text, sizes, self.dtype, self.backend, **self.options)
 
-        usual = Contraction(self.text, sizes, self.dtype, self.backend, **self.options)
+        options = {**self.options, "free": True}
+        usual = Contraction(self.text, sizes, self.dtype, self.backend, **options)
         found = [] if usual.given else usual.reading_extents()
         if not found:
             return usual
@@ -77,7 +78,7 @@ class FreeContraction:
         how = self._kept(*min(found, key=lambda able: able[0]))
         if how == usual.how:
             return usual
-        return Contraction(self.text, sizes, self.dtype, self.backend, **{**self.options, "how": how})
+        return Contraction(self.text, sizes, self.dtype, self.backend, **{**options, "how": how})
 
     def _kept(self, least: float, best: Organisation, program: Program) -> Organisation:
         """The best organisation, or one of its kind that needs nothing compiled and takes little more."""

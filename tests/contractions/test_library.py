@@ -246,6 +246,7 @@ def test_free_extents_of_chains_compile_once(compiled, text, string, factors):
     assert len(set(compiled)) <= 2
     told = Contraction(f"{text}; free", size, backend="cpu")
     assert told.how.reads_extents(told.program)
+    assert "because it reads extents when it runs: what is compiled serves all" in told.explain()
 
 
 def test_free_extents_on_a_device_keep_their_tiles():
