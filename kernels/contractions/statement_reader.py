@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import NamedTuple
 
@@ -78,6 +79,8 @@ class _Reader:
             out = Reference(out.name, self.told_by(terms, out.name))
         made = []
         for t in terms:
+            if not math.isfinite(t.number):
+                raise self.error("the numbers of a term make more than a float64 holds")
             made.append(Term(t.number, tuple(self.complete(f, out) for f in t.factors)))
             self.check_sums(t, made[-1], out)
         self.known.setdefault(out.name, out.indices)
@@ -140,7 +143,7 @@ class _Reader:
     def factor(self) -> list[_Part]:
         """A number, a reference, or Sum([l m], terms)."""
         if re.match(r"[\d.]", self.next):
-            return [_Part(float(self.take()))]
+            return [_Part(float(self.take()))]  # infinite ones are refused when the term is complete
         if self.tokens[self.at : self.at + 3] != ["Sum", "(", "["]:
             return [_Part(1.0, (self.reference(),))]
 

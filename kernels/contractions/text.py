@@ -28,6 +28,21 @@ LAYOUTS = ("left", "right")  # of the point index: fastest, slowest
 
 # Lines of options by their first word. The others: one word, or several.
 SINGLE, SEVERAL = ("batch", "point", "layout"), ("local", "constant", "symmetric")
+FORMS = {  # how an option is written, for messages
+    "batch": "batch INDEX",
+    "point": "point INDEX",
+    "layout": "layout left, or right",
+    "local": "local NAME NAME",
+    "constant": "constant NAME NAME",
+    "symmetric": "symmetric NAME NAME",
+    "how": "how ORGANISATION, with numbers such as threads=64",
+    "order": "order NUMBER",
+    "header": "header FILE",
+    "extent": "extent i=12 j=4..8",
+    "extents": "extents i=12 j=4..8",
+    "free": "free",
+}
+OPTION = re.compile(rf"({'|'.join(FORMS)})(\s*|\s+[^\s\[(=+-].*)")  # and no statement
 HOW = re.compile(r"how\s+([A-Za-z_]\w*(?:\s+\w+=[\w:.+-]*)*)")
 ORDER = re.compile(r"order\s+(\d+)")
 HEADER = re.compile(r"header\s+[\"']?([^\"';]+?)[\"']?")
@@ -128,6 +143,9 @@ def _options(text: str) -> tuple[str, dict, dict[str, str]]:
         if match:
             _take_option(line, match.group(1), match.group(2).replace(",", " ").strip(), told)
         elif not _take_request(line.strip(), script):
+            wrong = OPTION.fullmatch(line.strip())
+            if wrong:
+                raise ArgumentError(f"tensor expression '{line.strip()}': wanted '{FORMS[wrong.group(1)]}'.")
             kept.append(line)
     return "".join(kept), script, told
 
