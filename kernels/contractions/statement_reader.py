@@ -183,6 +183,8 @@ class _Reader:
         name = self.take()
         if name == "(":
             raise self.error("a sum in brackets is not read; write each term, or a statement of its own for the sum")
+        if name == "*":
+            raise self.error("'*' without a factor before it; a power is a product, such as a[i] a[i]")
         if not _is_name(name):
             raise self.error(f"'{name or 'the end'}' where a name is wanted")
         if self.next not in ("[", "("):

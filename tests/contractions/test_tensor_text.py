@@ -99,6 +99,7 @@ def test_the_point_index_is_not_written():
         ("ij,j->k", {}, "index 'k' of the result is in no operand"),
         ("i...->i", {}, "an ellipsis has as many dimensions as the arrays: use contract(), or name each index"),
         ("i1->i", {}, "'i1', wanted letters"),
+        ("o[i] = a[i]**2", {}, "'*' without a factor before it; a power is a product, such as a[i] a[i]"),
         ("o[i] = 1e400 a[i]", {}, "the numbers of a term make more than a float64 holds"),
         ("o[i] = 1e200 a[i] * 1e200", {}, "the numbers of a term make more than a float64 holds"),
         ("how; o[i] = a[i]", {}, "'how': wanted 'how ORGANISATION, with numbers such as threads=64'"),
