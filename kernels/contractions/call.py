@@ -47,8 +47,8 @@ def contract(
     the order of their arrays themselves: "K" and "C" change nothing there. A number is the order of evaluation, as
     Contraction takes it.
 
-    Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (headers, folders) go by their
-    names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
+    Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (headers, folders, quick, free)
+    go by their names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
     """
     # A call as one before.
     given = (text, *operands) if isinstance(text, str) else einsum.in_letters((text, *operands))

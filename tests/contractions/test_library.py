@@ -249,6 +249,18 @@ def test_free_extents_of_chains_compile_once(compiled, text, string, factors):
     assert "because it reads extents when it runs: what is compiled serves all" in told.explain()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("string", ["bij,bjk->bik", "bij,bj->bi", "b,bi,bj->ij"])
+def test_calls_with_free_extents_compile_once(compiled, string, dtype):
+    """Beyond the sizes that go to NumPy at once."""
+    rng = np.random.default_rng(0)
+    for n in range(3, 8):
+        size = {"b": 4000 + n, **dict.fromkeys("ijk", n)}
+        arrays = [rng.integers(-3, 4, [size[i] for i in own]).astype(dtype) for own in string.split("->")[0].split(",")]
+        assert np.array_equal(contract(string, *arrays, free=True), np.einsum(string, *arrays, optimize=True)), n
+    assert len(set(compiled)) <= 3
+
+
 def test_free_extents_on_a_device_keep_their_tiles():
     """Ten sizes by `direct` take two tiles at most: one that is compiled comes first if it takes little more time."""
     plan = FreeContraction("C[a b c d] = A[d b e a] B[e c]", backend=get_backend("cuda", arch="sm_90"))
