@@ -2,8 +2,8 @@
 
 A text is in Fortran's order of indices or in C's, see kernels/contractions/text.py. Its lines may name organisation,
 order of evaluation, and headers with the functions of maps: how, order, header. Extents come from the arrays of a call.
-The first call with a set of extents compiles; the extent of the batch index is free. Arrays that kernels reach are
-worked on where they are. Other arrays are copied to a device and back.
+The first call with a set of extents compiles, but for the extent of the batch index; with a line `free` the first call
+alone. Arrays that kernels reach are worked on where they are. Other arrays are copied to a device and back.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import difflib
 import functools
 import itertools
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 import kernels
-from kernels.contractions import Contraction, intrepid
+from kernels.contractions import Contraction, FreeContraction, intrepid
 from kernels.contractions.expression import Expression, Reference
 from kernels.contractions.operands import Span, extents, shared
-from kernels.contractions.text import read
+from kernels.contractions.organisations import refuse_unknown
+from kernels.contractions.text import of_file, read
 from kernels.marshal import Block
 
 from .errors import ArgumentError, UnknownName, refuse
@@ -32,6 +33,7 @@ from .stripe import IN, INOUT, OUT, Field, Listed, listed, refuse_whole
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
 DOES = {IN: "reads it", OUT: "assigns it (=)", INOUT: "adds to it (+= or -=)"}
+KEPT = 256  # plans of sets of extents
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
 
 
@@ -42,11 +44,16 @@ class Contractions:
         self._texts: dict[str, str] = {}
         self._settled: set[str] = set()  # names whose texts stay until `finalize`: registered or used
         self._plans: dict[tuple, Contraction] = {}
+        self._free: dict[tuple, FreeContraction] = {}  # of texts with a line `free`
 
     def register(self, name: str, text: str) -> None:
-        """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another text."""
+        """Give a text, or the text of a file, its name. Errors: ArgumentError for a text that cannot be read, or a name
+        that has another text."""
+        text = of_file(text) or text
         with _named(name):
             script = read(text)
+            if script.how:
+                refuse_unknown(script.how)
             for s in script.expression.statements:
                 refuse(
                     s.function and not script.headers,
@@ -64,6 +71,7 @@ class Contractions:
     def finalize(self) -> None:
         """Forget the plans; names may be registered with another text."""
         self._plans.clear()
+        self._free.clear()
         self._settled.clear()
 
     # ---- calls
@@ -104,10 +112,17 @@ class Contractions:
 
     def _plan(self, text: str, sizes: dict[str, int], size: int, backend) -> Contraction:
         dtype = np.dtype(f"f{size}").name
-        key = text, dtype, tuple(sorted(sizes.items())), backend  # a communicator may bring another device
-        plan = self._plans.get(key)
+        kind = text, dtype, backend  # a communicator may bring another device
+        if read(text).free:
+            if kind not in self._free:
+                self._free[kind] = FreeContraction(text, dtype, backend)
+            return cast(Contraction, self._free[kind].of(**sizes))  # of real numbers
 
+        key = *kind, tuple(sorted(sizes.items()))
+        plan = self._plans.get(key)
         if plan is None:
+            while len(self._plans) >= KEPT:
+                self._plans.pop(next(iter(self._plans)))
             plan = self._plans[key] = Contraction(text, sizes, dtype, backend=backend)
 
         return plan

@@ -17,8 +17,7 @@ from ..config import PRECISIONS
 from ..errors import closest, refuse
 from ..impl import Sizes, TVImpl
 from ..impl.launchers import variants
-from . import BACKEND, REGISTER
-from .bench import tensor_tune
+from . import BACKEND, REGISTER, texts
 from .progress import clear, progress
 
 MOST = 256  # kernels of one contraction whose extents are ranges
@@ -45,12 +44,12 @@ def _contraction(asked: tuple[str, str], backend, dtype: str) -> str:
     """Compiles a (contraction, extents): extents such as i=12,j=8..12, or 12 for all indices; all extents of a range.
     Returns the lines to print."""
     text, sizes = asked
-    text, options = tensor_tune.text_of(text)
+    text, options = texts.text_of(text)
     script = kernels.contractions.text.read(text, **options)
     e = script.expression
 
     lines = []
-    for extents in _extents(script, tensor_tune.ranges_of(sizes)):
+    for extents in _extents(script, texts.ranges_of(sizes)):
         kernels.contractions.Contraction(text, extents, dtype, backend=backend, **options).compile_ahead()
         lines.append(f"{backend}  {e}: {', '.join(f'{i} = {x}' for i, x in extents.items())}")
     return "\n".join(lines)
@@ -60,7 +59,7 @@ def _extents(script, told: dict[str, range]) -> list[dict[str, int]]:
     """All extents that an expression is compiled for: every combination of the ranges. Raises ArgumentError."""
     ranges = {index: allowed for index, allowed in script.extents.items() if "" not in told} | told
     tops = {index: allowed[-1] for index, allowed in ranges.items()}
-    known = tensor_tune.extents_of(script.expression, tops)
+    known = texts.extents_of(script.expression, tops)
     known.pop(script.expression.batch or "", None)
 
     choices = [ranges.get(index, ranges.get("", (extent,))) for index, extent in known.items()]
@@ -90,7 +89,7 @@ ARGUMENTS = {
     "--only": dict(nargs="+", metavar="NAME", help="compile these collections and kernels only (default: all)"),
     "--contraction": dict(
         nargs=2,
-        metavar=("TEXT|NAME", "i=12,j=8"),
+        metavar=("TEXT|NAME|FILE", "i=12,j=8"),
         action="append",
         default=[],
         help="compile a host's tensor expression for these extents (12: of every index but the batch's; i=8..12: each)",

@@ -15,7 +15,7 @@ from .text import Script, read
 
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
 FEW = 32  # entries: four packs of float64
-OTHERS = ("headers", "folders", "quick")  # of Contraction; `order` if it is a number
+OTHERS = ("headers", "folders", "quick", "free")  # of Contraction; `order` if it is a number
 OPTIONS = ("batch", "backend", "how", "out", "dtype", "order", *MARKS, *OTHERS)
 
 

@@ -47,8 +47,8 @@ def contract(
     the order of their arrays themselves: "K" and "C" change nothing there. A number is the order of evaluation, as
     Contraction takes it.
 
-    Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (headers, folders) go by their
-    names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
+    Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (headers, folders, quick, free)
+    go by their names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
     """
     # A call as one before.
     given = (text, *operands) if isinstance(text, str) else einsum.in_letters((text, *operands))
@@ -75,10 +75,21 @@ def contract(
     return statement_call.values(text, arrays if out is None else {**arrays, "out": out}, asked)
 
 
+def _refuse_array(key: str, value: Any) -> None:
+    """Raises ArgumentError for an array under the name of an option."""
+    if getattr(value, "ndim", 0):
+        raise ArgumentError(f"'{key}' is an option of contract, and no name of an array: rename the array in the text.")
+
+
 def _asked(asked: Asked, order, given: dict) -> tuple[Asked, dict]:
     """(all options, arrays) of what is given by name."""
+    for key, value in (("batch", asked.batch), ("how", asked.how), ("backend", asked.backend), ("order", order)):
+        _refuse_array(key, value)
+
     arrays, marks, others = {}, {}, {}
     for key, value in given.items():
+        if key in (*MARKS, *OTHERS):
+            _refuse_array(key, value)
         if key in MARKS:
             marks[key] = words(value) if key in NAMES else value
         elif key in OTHERS:

@@ -30,6 +30,7 @@ class Choice:
 
     how: Any = None  # organisation: its name, an object, or a line as table.written has it; None: table or model
     order: int | None = None  # of evaluation, among the cheapest; None: the order that suits the organisation best
+    free: bool = False  # by organisations that read extents when they run, where there are some
     entries: int = 0  # about how many a batch will have: the model chooses for them; 0: for a usual batch
     quick: bool = False  # the compiler's time counts more than the code's
     headers: tuple[str, ...] = ()  # C++ of the functions that maps name

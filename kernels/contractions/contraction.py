@@ -23,8 +23,9 @@ from . import einsum, explained, host_rates, operands, orders, render_lines, tab
 from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
 from .plan import Program, describe, mirrored
+from .ranges import shown
 from .replays import Replays
-from .text import Script, read, shown
+from .text import Script, read
 
 TYPES = ("float64", "float32")
 MOST = 2**31  # numbers of an entry that kernels count
@@ -60,6 +61,7 @@ class Contraction:
         script = read(text, **vars(reading))
         self.expression = e = script.expression
         self.sizes = _extents_of(script, sizes)
+        self.free = choice.free or script.free
         describe(e, e.statements, self.sizes)
 
         how = script.how if choice.how is None else choice.how
@@ -71,11 +73,14 @@ class Contraction:
 
         # The organisation: the caller's, the table's or the model's.
         self.key = table.key_of(e, self.sizes, self.dtype.name, self.backend)
-        self.row = table.serving(self.key) if how is None and order is None else None
+        asked = how is not None or order is not None or self.free
+        self.row = None if asked else table.serving(self.key)
         if self.row:
             how, order = self.row.how, self.row.order
         self.given = how is not None  # by the caller or the table: no other organisation takes its place
         self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
+        if self.free and how is None:
+            how = min(self.reading_extents(), key=lambda c: c[0], default=(0, None))[1]
         self._choose(how)
 
         for a in self.program.arrays.values():
@@ -98,6 +103,15 @@ class Contraction:
         if exact:
             self.how = exact
             self.family.require(self.program, exact)
+
+    def reading_extents(self) -> list[tuple[float, Organisation, Program]]:
+        """(price, organisation, program) of those that read extents when they run: compiled once, they serve all."""
+        able = []
+        for price, how, program in self.candidates:
+            free = how.with_free_extents()
+            if free.reads_extents(program):
+                able.append((price if free == how else free.price(program), free, program))
+        return able
 
     def render(self, program: Program, how: Organisation):
         """The source of one of the programs by an organisation."""
@@ -315,6 +329,10 @@ class Contraction:
         batched = [a for a in p.arguments if a.place is not None or not e.batch]
         numbers = sum(library_costs.moving(p, a) * (2 if a.name in e.updated else 1) for a in batched)
         return numbers * self.dtype.itemsize
+
+    def shown(self) -> list[Contraction]:
+        """The plans whose `source` readers may want to see: this one, or its steps."""
+        return self.how.shown(self)
 
     def explain(self, arrays=None, n: int | None = None) -> str:
         """Lines on the choice: orders, products computed once, flops and bytes, the bound, the estimated

@@ -68,8 +68,10 @@ def _why(plan, bound: Bound) -> str:
         return f"chosen by {table.in_force()}, line {plan.row.line}: {plan.how}, order {plan.row.order}"
 
     cheapest = plan.candidates[0][1]
+    other = f"; the model would take {cheapest.name}" if cheapest.name != plan.how.name else ", as the model would"
+    if plan.free and plan.how.reads_extents(plan.program):
+        return f"chosen: {plan.how}, because it reads extents when it runs: what is compiled serves all{other}."
     if plan.given:
-        other = f"; the model would take {cheapest.name}" if cheapest.name != plan.how.name else ", as the model would"
         return f"chosen: {plan.how}, because the caller or the text names it{other}."
     if len(plan.candidates) == 1:
         return f"chosen: {plan.how.name}, because no other organisation serves it."

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from typing import NamedTuple
 
-from ..engine.errors import ArgumentError
+from ..engine.errors import ArgumentError, closest
 
 
 class Reference(NamedTuple):
@@ -90,13 +90,23 @@ class Expression:
     def require(self, arrays) -> tuple[str, ...]:
         """Names of all arrays of a call, inputs before outputs. Raises ArgumentError if one is missing or unknown."""
         wanted = (*self.inputs, *self.outputs)
-        for name in arrays:
-            if name not in wanted:
-                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+        self.refuse_unknown(arrays)
         for name in wanted:
             if name not in arrays:
                 raise ArgumentError(f"array '{name}' is missing.")
         return wanted
+
+    def refuse_unknown(self, arrays, others=()) -> None:
+        """Raises ArgumentError for an array that is not the caller's. others: names that may be meant by its name."""
+        wanted = (*self.inputs, *self.outputs)
+        for name in arrays:
+            if name in self.local:
+                raise ArgumentError(f"array '{name}' is local: it is never stored, so it cannot be given.")
+            if name not in wanted:
+                raise ArgumentError(
+                    f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}"
+                    f"{closest(name, others)}."
+                )
 
     @functools.cached_property
     def updated(self) -> frozenset[str]:
@@ -157,7 +167,8 @@ def check(e: Expression) -> None:
     try:
         _check_arrays(e)
         _check_marks(e)
-        _check_batch(e)
+        if e.batch:
+            _check_batch(e)
         seen: set[str] = set()
         for s in e.statements:
             _check_statement(e, s, seen)
@@ -179,14 +190,8 @@ def _check_arrays(e: Expression) -> None:
     for name, refs in e.references.items():
         if len({len(r.indices) for r in refs}) > 1:
             raise _Wrong(f"'{name}' has different numbers of indices")
-        if name in e.symmetric:
-            in_one_place = e.batch_place(name) is not None
-            if not in_one_place and any(e.batch in r.indices for r in refs):
-                raise _Wrong(f"'{name}' is named symmetric and has the batch index in several places")
-            if len(refs[0].indices) - in_one_place < 2:
-                raise _Wrong(f"'{name}' is named symmetric and has not two indices")
-        if any(r.indices.count(e.batch) > 1 for r in refs if e.batch):
-            raise _Wrong(f"the batch index '{e.batch}' stands twice in '{name}': name another one")
+        if name in e.symmetric and len(refs[0].indices) < 2:
+            raise _Wrong(f"'{name}' is named symmetric and has not two indices")
 
 
 def _check_marks(e: Expression) -> None:
@@ -196,20 +201,45 @@ def _check_marks(e: Expression) -> None:
     for name in sorted(e.symmetric & set(e.written)):
         raise _Wrong(f"'{name}' is named symmetric but is also written")
     for name in sorted(e.constant):
-        if name in e.written or any(e.batch in r.indices for r in e.references[name]):
-            raise _Wrong(f"'{name}' is named constant but is written or has the batch index")
+        if name in e.written:
+            raise _Wrong(f"'{name}' is named constant but is written")
+
+
+def batch_may_be(e: Expression) -> bool:
+    """Whether the entries of the expression's batch index can be computed one by one."""
+    try:
+        _check_batch(e)
+    except _Wrong:
+        return False
+    return True
 
 
 def _check_batch(e: Expression) -> None:
-    """The batch index stands in one place of each output, and everywhere or nowhere in a local."""
-    if e.batch and e.batch not in e.indices:
+    """An entry of the batch reads and writes its own numbers only: the batch index stands in one place of each array
+    that is written, or nowhere in a local whose factors lack it."""
+    if e.batch not in e.indices:
         raise _Wrong(f"no array has the batch index '{e.batch}'")
-    for name in e.outputs:
-        if e.batch and e.batch_place(name) is None:
+
+    for name, refs in e.references.items():
+        if any(r.indices.count(e.batch) > 1 for r in refs):
+            raise _Wrong(f"the batch index '{e.batch}' stands twice in '{name}': name another one")
+        anywhere = any(e.batch in r.indices for r in refs)
+        place = e.batch_place(name)
+        if name in e.symmetric and anywhere and place is None:
+            raise _Wrong(f"'{name}' is named symmetric and has the batch index '{e.batch}' in several places")
+        if name in e.symmetric and anywhere and len(refs[0].indices) < 3:
+            raise _Wrong(f"'{name}' is named symmetric and has not two indices beside the batch index '{e.batch}'")
+        if name in e.constant and anywhere:
+            raise _Wrong(f"'{name}' is named constant but has the batch index '{e.batch}'")
+        if name in e.outputs and place is None:
             raise _Wrong(f"output '{name}' does not have the batch index '{e.batch}' in one place")
-    for name in e.local:
-        if len({e.batch in r.indices for r in e.references[name]}) > 1:
-            raise _Wrong(f"local '{name}' has the batch index '{e.batch}' in some places only")
+        if name in e.local and anywhere and place is None:
+            raise _Wrong(f"local '{name}' has the batch index '{e.batch}' in several places, or in some only")
+
+    for s in e.statements:
+        for f in s.factors:
+            if s.out.name in e.local and e.batch not in s.out.indices and e.batch in f.indices:
+                raise _Wrong(f"local '{s.out.name}' lacks the batch index that '{f.name}' has")
 
 
 def _check_statement(e: Expression, s: Statement, seen: set[str]) -> None:
@@ -230,7 +260,3 @@ def _check_statement(e: Expression, s: Statement, seen: set[str]) -> None:
         raise _Wrong(f"local '{s.out.name}' is added to before it is set")
     if s.function and s.terms[0].sums(s.out):
         raise _Wrong(f"the map of {s.out} has an index that the left side does not have")
-    if local and e.batch and e.batch not in s.out.indices:
-        for f in factors:
-            if e.batch in f.indices:
-                raise _Wrong(f"local '{s.out.name}' lacks the batch index that '{f.name}' has")

@@ -213,12 +213,26 @@ def shared(one: Span, other: Span, size: int) -> bool:
 
 def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:
     """(extent of each index, of the batch) as the arrays' shapes have them. Raises ArgumentError where two disagree."""
+    sizes = known_extents(e, shapes)
+    return sizes, sizes.pop(e.batch, 1) if e.batch else 1
+
+
+def known_extents(e: Expression, shapes) -> dict[str, int]:
+    """The extents that follow from the arrays' shapes, that of the batch among them. Errors as of `extents`."""
     found: dict[str, tuple[int, str]] = {}
     for name, shape in shapes.items():
         for r in e.references.get(name, ()):
             _take(r, shape, found, e.batch)
     sizes = {index: extent for index, (extent, _) in found.items()}
-    return sizes, sizes.pop(e.batch, 1) if e.batch else 1
+
+    # An array that a statement makes has the extents that it was written with, where it is read by other indices.
+    made = [s.out for s in e.statements if s.out.name not in shapes]
+    for out in made:
+        for r in e.references[out.name]:
+            for index, written in zip(r.indices, out.indices):
+                if written in sizes:
+                    sizes.setdefault(index, sizes[written])
+    return sizes
 
 
 def _take(r: Reference, shape, found, batch) -> None:

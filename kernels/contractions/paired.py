@@ -23,7 +23,7 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
-from . import estimates, orders, scratch
+from . import estimates, explained, orders, scratch
 from .arrays import as_array, refuse_overlap, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
@@ -81,6 +81,8 @@ class ComplexContraction:
     real: names of the inputs that are real arrays, of the same precision. Outputs are complex.
     Raises ArgumentError, for maps too: their functions know no complex numbers.
     """
+
+    DTYPES = tuple(TYPES)
 
     def __init__(self, text: str, sizes=None, dtype="complex128", backend=None, real=(), **options):
         self.dtype = np.dtype(dtype)
@@ -189,8 +191,13 @@ class ComplexContraction:
             return self.products.takes(name, array, n)
         return name not in self.real or self.parts.takes(name, array, n)
 
-    def explain(self) -> str:
-        """Orders and organisations that were considered, and the choice; see Contraction.explain."""
+    def shown(self) -> list[Contraction]:
+        """The plans of the real or complex kernels; see Contraction.shown."""
+        return (self.products or self.parts).shown()
+
+    def explain(self, arrays=None, n: int | None = None) -> str:
+        """Orders and organisations that were considered, the choice, with arrays the speed that was reached; see
+        Contraction.explain."""
         chosen = self.products or self.parts
         by = self.products.BY if self.products else "the real contraction of their parts"
         lines = [f"complex: {self.expression}", f"complex arrays by {by}"]
@@ -198,7 +205,14 @@ class ComplexContraction:
             products, parts = self.served.seconds, self.parts.seconds + self._seconds_of_copies()
             lines.append(f"complex numbers: {estimates.shown(products)} an entry")
             lines.append(f"real parts, with their copies: {estimates.shown(parts)} an entry")
-        return "\n".join([*lines, chosen.explain()])
+        lines.append(chosen.explain())
+
+        if arrays is not None:
+            name = self.expression.outputs[0]
+            place = self.expression.batch_place(name)
+            entries = arrays[name].shape[place] if place is not None else 1
+            lines.append(explained.speed(self.parts, self.bind(arrays, n), entries if n is None else n))
+        return "\n".join(lines)
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for."""

@@ -262,6 +262,11 @@ def _array(e: Expression, name: str, refs: list[Reference], sizes) -> Array:
     for place in range(len(refs[0].indices)):
         extents.append(_extent(e, name, refs, place, sizes))
 
+    if name in e.symmetric:
+        *_, rows, columns = [extent for extent in extents if extent is not None]  # None: the batch
+        if rows != columns:
+            raise ArgumentError(f"tensor expression: '{name}' is named symmetric and has {rows} x {columns} numbers.")
+
     # Where the batch index stands: in one place of all references, or in several.
     places_ = set()
     for r in refs:

@@ -27,14 +27,15 @@ class Line(NamedTuple):
 
 
 def matrix_line(n: Nest, q: Product, p: Program) -> Line | None:
-    """A product as a matrix without the batch index times lines; None if it is something else."""
+    """A product as a matrix without the batch index times lines; None if it is something else. A kernel copies such a
+    matrix when it begins, so it is none that the kernel writes."""
     if n.statement.function or len(q.factors) != 2 or len(q.sums) != 1:
         return None
 
     for matrix, other in (q.factors, q.factors[::-1]):
         array = p.arrays.get(n.names[matrix])
         loops = [loop for loop in n.loops if loop.step[matrix]]
-        if not array or array.mixed or len(loops) != 1:
+        if not array or array.mixed or len(loops) != 1 or array.name in p.expression.outputs:
             continue
         if p.batch and (array.place is not None or array.kind == "local"):
             continue

@@ -160,7 +160,7 @@ class SideBySide:
     def __init__(self, e: Expression, made: Lying, numbers: Contraction, real):
         self.e, self.matrices, self.numbers, self.real = e, made.matrices, numbers, real
         self.how = numbers.how
-        self.explain = numbers.explain
+        self.explain, self.shown = numbers.explain, numbers.shown
 
     @property
     def seconds(self) -> float:

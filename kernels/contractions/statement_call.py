@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, closest, refuse
+from ..engine.errors import ArgumentError, refuse
 from ..engine.values import is_number
 from . import repeats
 from .arrays import as_array, backend_of, named_type, plain, refuse_overlap, share_memory
 from .asked import OPTIONS, Asked, Problem, for_entries, is_pair, plan_of, read_text, sorted_extents
 from .expression import Expression, Reference, Term
-from .operands import extents
+from .operands import extents, known_extents
 from .text import Script
 
 
@@ -42,7 +42,8 @@ def _planned(text: str, arrays: dict, asked: Asked):
     arrays = {name: as_array(name, a, backend) for name, a in arrays.items()}
     dtype = named_type(arrays)
     arrays |= {name: plain(arrays[name]) for name in e.inputs}
-    sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
+    shapes = {name: np.shape(a) for name, a in arrays.items()}
+    sizes, n = extents(e, shapes)
     script.check({**sizes, e.batch: n})
 
     for name in given:
@@ -50,11 +51,10 @@ def _planned(text: str, arrays: dict, asked: Asked):
             refuse_overlap(name, arrays[name])
 
     new = []
-    told = {index for name in arrays for reference in e.references[name] for index in reference.indices}
-    of_all = sizes | ({e.batch: n} if e.batch else {})
+    known = known_extents(e, shapes)
     for name in e.outputs:
         if name not in arrays:
-            shape = _shape_of(e.references[name][-1], told, of_all)
+            shape = _shape_of(e.references[name][-1], known)
             arrays[name] = backend.empty(shape, dtype)
             new.append(repeats.New(name, shape, tuple(range(len(shape)))))
 
@@ -78,25 +78,20 @@ def _planned(text: str, arrays: dict, asked: Asked):
     return results[0] if len(results) == 1 else results
 
 
-def _shape_of(output: Reference, told: set[str], sizes: dict[str, int]) -> tuple[int, ...]:
-    """The shape of an output that is made. Raises ArgumentError for an index that no given array has."""
+def _shape_of(output: Reference, known: dict[str, int]) -> tuple[int, ...]:
+    """The shape of an output that is made. Raises ArgumentError for an index whose extent follows from no array."""
     for index in output.indices:
         refuse(
-            index not in told,
+            index not in known,
             f"array '{output.name}', index '{index}': no other array has it, so its extent is not known; give "
             f"'{output.name}' itself.",
         )
-    return tuple(sizes[index] for index in output.indices)
+    return tuple(known[index] for index in output.indices)
 
 
 def _check_names(e: Expression, arrays) -> None:
     """Raises ArgumentError for an array that the text lacks, or that the text needs."""
-    wanted = (*e.inputs, *e.outputs)
-    for name in arrays:
-        if name not in wanted:
-            raise ArgumentError(
-                f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}{closest(name, OPTIONS)}."
-            )
+    e.refuse_unknown(arrays, OPTIONS)
     for name in e.inputs:
         if name not in arrays:
             raise ArgumentError(f"array '{name}' is missing.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import NamedTuple
 
@@ -24,10 +25,11 @@ def statements(text: str) -> list[Statement]:
 
 
 def _split(text: str) -> list[str]:
-    """Statements of a text. A line goes on where a bracket is open."""
+    """Statements of a text. A line goes on where a bracket is open, and behind an operator."""
     found, open_ = [""], 0
     for part in re.split(r"([;\n])", text):
-        if part in (";", "\n") and (part == ";" or open_ <= 0):
+        goes_on = open_ > 0 or found[-1].rstrip().endswith(("*", "+", "-", "="))
+        if part == ";" or (part == "\n" and not goes_on):
             found.append("")
             open_ = 0
             continue
@@ -77,6 +79,8 @@ class _Reader:
             out = Reference(out.name, self.told_by(terms, out.name))
         made = []
         for t in terms:
+            if not math.isfinite(t.number):
+                raise self.error("the numbers of a term make more than a float64 holds")
             made.append(Term(t.number, tuple(self.complete(f, out) for f in t.factors)))
             self.check_sums(t, made[-1], out)
         self.known.setdefault(out.name, out.indices)
@@ -139,7 +143,7 @@ class _Reader:
     def factor(self) -> list[_Part]:
         """A number, a reference, or Sum([l m], terms)."""
         if re.match(r"[\d.]", self.next):
-            return [_Part(float(self.take()))]
+            return [_Part(float(self.take()))]  # infinite ones are refused when the term is complete
         if self.tokens[self.at : self.at + 3] != ["Sum", "(", "["]:
             return [_Part(1.0, (self.reference(),))]
 
@@ -177,6 +181,10 @@ class _Reader:
     def reference(self) -> Reference:
         """Indices None: not written and not known."""
         name = self.take()
+        if name == "(":
+            raise self.error("a sum in brackets is not read; write each term, or a statement of its own for the sum")
+        if name == "*":
+            raise self.error("'*' without a factor before it; a power is a product, such as a[i] a[i]")
         if not _is_name(name):
             raise self.error(f"'{name or 'the end'}' where a name is wanted")
         if self.next not in ("[", "("):
@@ -191,13 +199,22 @@ class _Reader:
         found = []
         while self.next != close:
             if not _is_name(self.next):
-                fixed = "; for a fixed index pass that part of the array" if self.next.isdigit() else ""
-                raise self.error(f"'{self.next or 'the end'}' where an index of '{name}' is wanted{fixed}")
+                raise self.error(f"'{self.next or 'the end'}' where an index of '{name}' is wanted{self.instead(name)}")
             found.append(self.take())
             if self.next == ",":
                 self.take()
         self.take(close)
         return tuple(found)
+
+    def instead(self, name: str) -> str:
+        """What may be meant by a token that is no index of a name."""
+        if self.next.isdigit():
+            return "; for a fixed index pass that part of the array"
+        if name in ("Sum", "sum"):
+            return "; a written sum is Sum([l m], a[l m] * b[m])"
+        if self.next in ("[", "("):
+            return f"; functions are for maps: map q[i] = {name}(a[i])"
+        return ""
 
 
 def _is_name(token: str) -> bool:

@@ -6,29 +6,48 @@
     V[i j k] += Sum([l m n], A[l k] * B[m j] * C[n i] * U[l m n])                   Barracuda's form: the sum is written
     map q[i j] = f(s[i], s[j], c[i j])                                              a host's own function, pointwise
 
-Statements end at `;` or at the end of a line outside brackets, `#` begins a comment. An index that the left side does
-not have is summed over its term. A name without brackets has the indices that it was written with, else those of the
-left side; `a[]` is one number. A line such as `local ur us` or `batch e` is an option, where the text is all that a
-caller has. A file of TCR is read too (barracuda.py).
+Statements end at `;` or with a line, unless a bracket is open or an operator ends the line. `#` begins a comment. An
+index that the left side does not have is summed over its term. A name without brackets has the indices that it was
+written with, else those of the left side; `a[]` is one number. A line such as `local ur us` or `batch e` is an option,
+where the text is all that a caller has. A file of TCR is read too (barracuda.py).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 import re
+from typing import Any
 
 from ..engine.errors import ArgumentError
-from . import barracuda, einsum, statement_reader
-from .expression import Expression, Reference, Statement, Term, check, with_references
+from . import barracuda, einsum, ranges, statement_reader
+from .expression import Expression, Reference, Statement, Term, batch_may_be, check, with_references
 
+MOST, MARKS_OF_A_TEXT = 255, "=[\n;>,"  # characters of a file's name, and those that it has not
 LAYOUTS = ("left", "right")  # of the point index: fastest, slowest
 
 # Lines of options by their first word. The others: one word, or several.
 SINGLE, SEVERAL = ("batch", "point", "layout"), ("local", "constant", "symmetric")
+FORMS = {  # how an option is written, for messages
+    "batch": "batch INDEX",
+    "point": "point INDEX",
+    "layout": "layout left, or right",
+    "local": "local NAME NAME",
+    "constant": "constant NAME NAME",
+    "symmetric": "symmetric NAME NAME",
+    "how": "how ORGANISATION, with numbers such as threads=64",
+    "order": "order NUMBER",
+    "header": "header FILE",
+    "extent": "extent i=12 j=4..8",
+    "extents": "extents i=12 j=4..8",
+    "free": "free",
+}
+OPTION = re.compile(rf"({'|'.join(FORMS)})(\s*|\s+[^\s\[(=+-].*)")  # and no statement
 HOW = re.compile(r"how\s+([A-Za-z_]\w*(?:\s+\w+=[\w:.+-]*)*)")
 ORDER = re.compile(r"order\s+(\d+)")
 HEADER = re.compile(r"header\s+[\"']?([^\"';]+?)[\"']?")
-EXTENT = re.compile(r"extents?((?:[\s,]+(?:[A-Za-z_]\w*\s*=\s*)+\d+(?:\.\.\d+)?)+)")
+NAMES = r"(?:[A-Za-z_]\w*\s*=\s*)+"
+EXTENT = re.compile(rf"extents?((?:[\s,]+{NAMES}{ranges.RANGE})+)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +57,7 @@ class Script:
     expression: Expression
     how: str | None = None  # the organisation, as table.read takes it
     order: int | None = None  # of evaluation, among the cheapest
+    free: bool = False  # by organisations that read extents when they run, where there are some
     headers: tuple[str, ...] = ()  # files of C++ with the functions of maps
     extents: dict[str, range] = dataclasses.field(default_factory=dict)  # that an index may have
 
@@ -46,13 +66,16 @@ class Script:
         for index, allowed in self.extents.items():
             if index in sizes and sizes[index] not in allowed:
                 raise ArgumentError(
-                    f"index '{index}': extent {sizes[index]}, wanted {shown(allowed)} as the text has it."
+                    f"index '{index}': extent {sizes[index]}, wanted {ranges.shown(allowed)} as the text has it."
                 )
 
 
-def shown(allowed: range) -> str:
-    """Extents as a text has them: 10, or 4..12."""
-    return str(allowed[0]) if len(allowed) == 1 else f"{allowed[0]}..{allowed[-1]}"
+def of_file(given: str) -> str | None:
+    """The text of the file of this name; None if it is the name of no file, or a text itself."""
+    name = given.strip()
+    if len(name) > MOST or any(mark in name for mark in MARKS_OF_A_TEXT) or not pathlib.Path(name).is_file():
+        return None
+    return pathlib.Path(name).read_text()
 
 
 def words(names) -> frozenset[str]:
@@ -80,7 +103,7 @@ def read(text: str, batch: str | None = None, point: str | None = None, layout: 
     batch, point, layout = lines.get("batch", batch), lines.get("point", point), lines.get("layout", layout)
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout '{layout}'; wanted {' or '.join(LAYOUTS)}.")
-    named = {}
+    named: dict[str, Any] = {}
     for key in {**marks, **dict.fromkeys(SEVERAL)}:
         named[key] = words(marks.get(key, "")) | words(lines.get(key, ""))
 
@@ -89,10 +112,9 @@ def read(text: str, batch: str | None = None, point: str | None = None, layout: 
         statements = _with_point(statements, point, layout, named.get("constant", frozenset()))
         batch = point
 
-    found = batch is None
-    if found:
-        batch = _lead(statements, named["local"])
-    made = Expression(tuple(statements), batch or None, **named, found=found and batch is not None)
+    made = Expression(tuple(statements), batch or None, **named)
+    if batch is None:
+        made = _with_a_batch(made)
     check(made)
     for index in script["extents"]:
         if index not in made.indices:
@@ -100,29 +122,14 @@ def read(text: str, batch: str | None = None, point: str | None = None, layout: 
     return Script(made, **script)
 
 
-def _lead(statements, local) -> str | None:
-    """The first index of the first output that may be the batch's: each output has it, in one place, and no array has
-    it twice. None: there is no such index."""
-    outs = [s.out for s in statements if s.out.name not in local] or [statements[0].out]
-    references = []
-    for s in statements:
-        references += [s.out, *s.factors]
-
-    for index in outs[0].indices:
-        if _in_one_place(index, outs) and all(r.indices.count(index) < 2 for r in references):
-            return index
-    return None
-
-
-def _in_one_place(index: str, outs) -> bool:
-    """Whether each output has the index, wherever it is written in the same place."""
-    places: dict[str, set[int]] = {}
-    for out in outs:
-        if index not in out.indices:
-            return False
-        places.setdefault(out.name, set()).add(out.indices.index(index))
-
-    return all(len(found) == 1 for found in places.values())
+def _with_a_batch(e: Expression) -> Expression:
+    """The expression with the first index of its first output that can be the batch's, if there is one."""
+    first = next((s.out for s in e.statements if s.out.name not in e.local), e.statements[0].out)
+    for index in first.indices:
+        made = dataclasses.replace(e, batch=index, found=True)
+        if batch_may_be(made):
+            return made
+    return e
 
 
 def _options(text: str) -> tuple[str, dict, dict[str, str]]:
@@ -136,6 +143,9 @@ def _options(text: str) -> tuple[str, dict, dict[str, str]]:
         if match:
             _take_option(line, match.group(1), match.group(2).replace(",", " ").strip(), told)
         elif not _take_request(line.strip(), script):
+            wrong = OPTION.fullmatch(line.strip())
+            if wrong:
+                raise ArgumentError(f"tensor expression '{line.strip()}': wanted '{FORMS[wrong.group(1)]}'.")
             kept.append(line)
     return "".join(kept), script, told
 
@@ -157,6 +167,10 @@ def _take_request(line: str, script: dict) -> bool:
         script[key] = found.group(1) if key == "how" else int(found.group(1))
         return True
 
+    if line == "free":
+        script["free"] = True
+        return True
+
     header = HEADER.fullmatch(line)
     if header and "=" not in line:
         script["headers"] += (header.group(1),)
@@ -164,16 +178,12 @@ def _take_request(line: str, script: dict) -> bool:
 
     extents = EXTENT.fullmatch(line)
     if extents:
-        for names, low, high in re.findall(r"((?:[A-Za-z_]\w*\s*=\s*)+)(\d+)(?:\.\.(\d+))?", extents.group(1)):
-            for index in re.findall(r"\w+", names):
-                script["extents"][index] = _range(line, int(low), int(high or low))
+        for names, told in re.findall(f"({NAMES})({ranges.RANGE})", extents.group(1)):
+            allowed = ranges.read(told)
+            if not allowed:
+                raise ArgumentError(f"tensor expression '{line}': extents {told}, wanted 1 or more, and in order.")
+            script["extents"] |= dict.fromkeys(re.findall(r"\w+", names), allowed)
     return bool(extents)
-
-
-def _range(line: str, low: int, high: int) -> range:
-    if not 1 <= low <= high:
-        raise ArgumentError(f"tensor expression '{line}': extents {low}..{high}, wanted 1 or more, and in order.")
-    return range(low, high + 1)
 
 
 def _einsum(text: str) -> list[Statement]:

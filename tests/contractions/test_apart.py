@@ -47,6 +47,11 @@ def operands(text, rng, most=6, dtype="float64"):
     return [whole(rng, [sizes[i] for i in own], dtype) for own in inputs]
 
 
+def steps(style, program):
+    """The steps that the model takes."""
+    return apart.steps(apart.Able(style, free=False), program)
+
+
 def random_chain(rng):
     """Three to five factors, each of one to three indices, and an output of up to three of them."""
     inputs = ["".join(rng.choice(list("abcdef"), rng.integers(1, 4), replace=False)) for _ in range(rng.integers(3, 6))]
@@ -166,14 +171,14 @@ def test_each_statement_by_its_own_choice(style):
     """Every step is what the model takes for it alone; explain names them; the price is the sum of their seconds."""
     backend = get_backend("cpu") if style == "packs" else get_backend("cuda", arch="sm_90")
     plan = planned("o[i j] = a[n] b[n i] c[n j]", backend, entries=8, n=200000, j=8)
-    steps = apart.steps(style, plan.program)
-    for step in steps:
+    taken = steps(style, plan.program)
+    for step in taken:
         assert step.how == family(style).choices(step.program)[0][1]
 
     told = plan.explain()
-    assert STEP.findall(told) == [(str(*step.program.statements), step.how.name) for step in steps]
+    assert STEP.findall(told) == [(str(*step.program.statements), step.how.name) for step in taken]
 
-    seconds = sum(step.seconds for step in steps) + library_costs.fresh_seconds(style, plan.program)
+    seconds = sum(step.seconds for step in taken) + library_costs.fresh_seconds(style, plan.program)
     seconds = apart.BESIDE * (seconds + 2 * apart.BEGUN[style])
     assert plan.how.price(plan.program) * library_costs.unit(style, plan.program) * 8 == pytest.approx(seconds)
 
@@ -181,14 +186,14 @@ def test_each_statement_by_its_own_choice(style):
 def test_a_product_number_by_number_is_no_call_of_a_library():
     """200000 products 1 x 1 x 8 took five times as long as the two steps."""
     plan = Contraction("o[i j] = a[n] b[n i] c[n j]", dict(n=200000, j=8), backend=get_backend("cuda", arch="sm_90"))
-    first, _ = apart.steps("threads", plan.program)
+    first, _ = steps("threads", plan.program)
     assert plan.how.name == "apart" and first.how.name == "flat"
 
 
 def test_the_order_of_a_local_suits_both_sides():
     """Written as [g j], not as the program has it, [j g]: rows of the sum that follows lie side by side then."""
     plan = planned("o[g] = x[g i] y[i j] z[g j]", get_backend("cuda", arch="sm_90"), g=100000, i=60, j=60)
-    first, second = apart.steps("threads", plan.program)
+    first, second = steps("threads", plan.program)
     (s,), (t,) = first.program.statements, second.program.statements
     assert s.out.indices[0] == "g" and s.out in references(t)
     assert plan.how.name == "apart"
@@ -196,7 +201,7 @@ def test_the_order_of_a_local_suits_both_sides():
 
 def test_a_step_without_the_batch_has_one_of_its_own():
     plan = planned("o[i j] = a[n] b[n i] c[n j]", get_backend("cuda", arch="sm_90"), n=1000, j=8)
-    first, second = apart.steps("threads", plan.program)
+    first, second = steps("threads", plan.program)
     assert first.program.batch == "n" and first.entries == first.program.entries == 1000
     assert second.program.batch == plan.expression.batch == "i"
 
@@ -207,7 +212,7 @@ BITS = "last bits may depend on the batch"
 def test_explain_says_who_adds_up():
     """A vendor's library sums in an order of its own. Its products without a sum keep their bits, as our steps do."""
     chain = planned("o[i j] = a[n] b[n i] c[n j]", get_backend("cpu"), entries=300, n=2000, j=300)
-    _, last = apart.steps("packs", chain.program)
+    _, last = steps("packs", chain.program)
     assert (BITS in chain.explain()) == (last.how.name == "library")
 
     for text, is_sum in (("o[b i j] = a[b i] c[b j]", False), ("o[b i j] = a[b i k] c[b k j]", True)):

@@ -51,6 +51,7 @@ def test_a_written_sum_is_the_statement():
         "o[i] = 2 x[i] - 3 a[i j] b[j] - 3 c[i j]"
     )
     assert parse("o(i) = Sum([j], a(i,j)\n  * b(j)) * c(i)") == parse("o(i) = a(i,j) b(j) c(i)")  # over two lines
+    assert parse("o[i] =\n a[i j] *\n b[j] -\n c[i]\np[i] = 1") == parse("o[i] = a[i j] b[j] - c[i]; p[i] = 1")
     assert parse("o[i] = Sum([j], a[i j] * Sum([k], b[j k]))") == parse("o[i] = a[i j] b[j k]")
     assert parse("o[i j] = Sum[i j] + 1").inputs == ("Sum",)  # an array may have this name
 
@@ -64,6 +65,11 @@ def test_a_written_sum_is_the_statement():
         ("o[i] = Sum([j], a[i j]) Sum([j], b[j])", "index 'j' belongs to two sums of a term"),
         ("o[i] = Sum([j], a[i j]", "'the end' where '\\)' is wanted"),
         ("o[i] = Sum([j] a[i j])", "'a' where ',' is wanted"),
+        ("o[i] = sum([j], a[i j])", "'\\[' where an index of 'sum' is wanted; a written sum is Sum\\(\\[l m\\],"),
+        ("o[i] = Sum(j, a[i j])", "'\\[' where an index of 'Sum' is wanted; a written sum is Sum"),
+        ("o[i] = conj(a[i])", "'\\[' where an index of 'conj' is wanted; functions are for maps: map q\\[i\\] = conj"),
+        ("o[i] = (a[i] + b[i]) c[i]", "a sum in brackets is not read; write each term, or a statement of its own"),
+        ("o[i] = c[i] * (a[i] + b[i])", "a sum in brackets is not read"),
         (TCR.replace("linearize", "tiled"), "access 'tiled', wanted linearize"),
         (TCR.replace("N = J", "N = 3 J"), "wanted NAME = NAME = NUMBER"),
         (TCR.replace("A: (L, K)", "A: (L, Q)"), "variable 'A': 'Q' is not defined"),
@@ -71,6 +77,12 @@ def test_a_written_sum_is_the_statement():
         (TCR.replace("A: (L, K)\n", ""), "'A' is not among the variables"),
         (TCR.replace("A: (l, k)", "A: (l)"), "'A' has 1 indices in"),
         (TCR.replace("A: (L, K)", "A: (3, K)"), "array 'A', index 'l': extent 3, wanted 10"),
+        (TCR.replace("A: (L, K)", "A: (2..12, K)"), "array 'A', index 'l': extent 2..12, wanted 10"),
+        (TCR.replace("A: (L, K)", "A: (L, K)\nA: (L, L, K)"), "variable 'A' is there twice, with different extents"),
+        (TCR.replace("= 10", "= 10\nK = 9"), "'K' is defined as 10 and as 9"),
+        (TCR.replace("= 10", "= 9..4"), "extents 9..4, wanted 1 or more, and in order"),
+        (TCR.replace("variables:", "variable:"), "section 'variable', wanted .*, did you mean 'variables'"),
+        (TCR + "end\n", "'end' in 'V: .*', wanted NAME"),
         (TCR[: TCR.index("temp1: (i, l")], "there are no operations"),
         ("extent i=3..2; o[i] = a[i]", "extents 3..2, wanted 1 or more, and in order"),
         ("extent j=3; o[i] = a[i]", "extent of j: no such index; the text has i"),
@@ -80,6 +92,43 @@ def test_a_written_sum_is_the_statement():
 def test_what_is_refused(text, why):
     with pytest.raises(ArgumentError, match=why):
         parse(text)
+
+
+LOOSE = """
+program : scaled   // the name
+Access : linearize
+Define : P = 2 .. 6 ; Q = 3, R = 4
+VARIABLES: A:(P Q); B : ( P , R )
+\tV: (Q, R)
+Operations:
+  V: (q, r) +=
+      2 * A: (p, q)   # over lines
+        * B: (p,r) ; V:(q,r) -= A:(p,q)*B:(p,r)
+"""
+
+
+def test_tcr_as_it_may_be_written():
+    """Blanks, letters large and small, entries beside each other, operations over lines, ranges of extents."""
+    script = read(LOOSE.replace("program : scaled", "scaled").replace("\n", "\r\n"))
+    assert [str(s) for s in script.expression.statements] == [
+        "V[q r] += 2 A[p q] B[p r]",
+        "V[q r] += - A[p q] B[p r]",
+    ]
+    assert script.extents == {"p": range(2, 7), "q": range(3, 4), "r": range(4, 5)}
+
+    text = LOOSE.replace("program : scaled", "")
+    for p in (2, 5):
+        A, B, V = np.ones((p, 3)), np.ones((p, 4)), np.ones((3, 4))
+        assert (contract(text, A=A, B=B, V=V, quick=True) == 1 + p).all()
+    with pytest.raises(ArgumentError, match=r"index 'p': extent 7, wanted 2\.\.6 as the text has it"):
+        contract(text, A=np.ones((7, 3)), B=np.ones((7, 4)), V=V)
+    with pytest.raises(ArgumentError, match="section 'program', wanted access, define, variables, operations"):
+        read(LOOSE)
+
+
+def test_a_temporary_is_not_given():
+    with pytest.raises(ArgumentError, match="array 'temp1' is local: it is never stored, so it cannot be given"):
+        contract(TCR, temp1=np.zeros((10, 10, 10)), **eqn1()[0])
 
 
 def test_a_tcr_file_knows_temporaries_and_extents():
@@ -168,6 +217,43 @@ def test_the_command_prints_sources(tmp_path, capsys):
     assert "organisation rows" in capsys.readouterr().out
     assert cli.main(["contraction", EQN1, "--size", "l=10"]) == 1
     assert "the extent of index 'k' is not told" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_a_printed_source_says_what_it_computes(dtype, capsys):
+    command = ["contraction", "ij,jk,kl->il", "--size", "9", "--how", "apart", "--print", "cuda", "--type", dtype]
+    assert cli.main(command) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("// ")]
+    first = told.index("// t0[i k] = operand0[i j] operand1[j k]")
+    assert told[first + 1].startswith("// organisation ") and f", {dtype}; headers" in told[first + 1]
+    assert "// out[i l] = t0[i k] operand2[k l]" in told
+
+
+@pytest.mark.parametrize(
+    "given, why",
+    [
+        ("lg33", "'lg33' is no text, no file, and no name, did you mean 'lg3' or 'lg3t'; names: lg3"),
+        ("folder/ex.tcr", "'folder/ex.tcr' is no text, no file, and no name"),
+    ],
+)
+@pytest.mark.parametrize("command", [["contraction"], ["tune", "tensor"], ["compile", "--contraction"]])
+def test_a_name_that_nobody_knows(command, given, why, capsys):
+    more = ["12"] if command[0] == "compile" else []
+    assert cli.main([*command, given, *more]) == 1
+    assert why in capsys.readouterr().err
+
+
+def test_commands_read_files(tmp_path, capsys):
+    """Statements or TCR; of a range the upper end, or what the command says."""
+    file = tmp_path / "product.txt"
+    file.write_text("extent j=2..3  # of the sum\no[e i] = a[e i j] b[j]")
+    assert cli.main(["contraction", str(file), "--size", "5"]) == 0
+    assert "i = 5, j = 3" in capsys.readouterr().out
+    assert cli.main(["compile", "--backend", "cpu", "--contraction", str(file), "i=4"]) == 0
+    told = capsys.readouterr().out
+    assert "i = 4, j = 2" in told and "i = 4, j = 3" in told
+    assert cli.main(["contraction", str(file), "--size", "i=4..5"]) == 1
+    assert "extents 'i=4..5': 4..5, wanted one number" in capsys.readouterr().err
 
 
 def test_frame_compile_takes_ranges(capsys):

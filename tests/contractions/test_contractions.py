@@ -404,6 +404,49 @@ def test_one_address_with_and_without_gaps(be):
         assert np.array_equal(b, wanted)
 
 
+def test_a_file_of_tcr_in_place_of_a_text(tmp_path):
+    """Fortran's lines are short."""
+    file = tmp_path / "sums.tcr"
+    file.write_text("access: linearize\nvariables:\nx: (2..9)\nS: (2..9)\noperations:\nS: (i) += 2 * x: (i)\n")
+    contractions, x, S = Contractions(), np.arange(3.0), np.ones(3)
+    contractions.register("sums", str(file))
+    fields = [Field(n, w, v.ctypes.data, (3,), (8,), (1,), 8) for n, w, v in (("x", IN, x), ("S", INOUT, S))]
+    contractions.run("sums", fields, TVProperties(get_backend("cpu"), Sizes(1, 1), {}).impl)
+    assert S.tolist() == [1, 3, 5]
+    with pytest.raises(ArgumentError, match="contraction 'no': tensor expression '.*none.tcr'"):
+        contractions.register("no", str(tmp_path / "none.tcr"))
+
+
+def test_an_organisation_that_no_backend_has():
+    """It is told when the text is registered, not at the first call."""
+    with pytest.raises(
+        ArgumentError, match="contraction 'a': no organisation 'direkt', did you mean 'direct'; known: r"
+    ):
+        Contractions().register("a", "o(i) = x(i); how direkt rows=48")
+
+
+def test_free_extents_of_a_host_compile_once(monkeypatch):
+    """A line `free`: eight sizes, and what is compiled (copies) is the same for all."""
+    contractions, backend, texts = Contractions(), get_backend("cpu"), []
+    compile_ = type(backend).compile
+    monkeypatch.setattr(
+        type(backend), "compile", lambda self, source: texts.append(source.text) or compile_(self, source)
+    )
+    contractions.register("chain", "W(p,q) = x(s,p) * y(s,q) * z(s); free")
+    impl = TVProperties(backend, Sizes(1, 1), {}).impl
+
+    for n in range(2, 10):
+        x, y, z = np.ones((n, n + 1)), np.full((n + 2, n + 1), 2.0), np.arange(n + 1.0)
+        W = np.full((n + 2, n), np.nan)
+        given = [
+            Field(k, way, a.ctypes.data, a.shape[::-1], a.strides[::-1], (1,) * a.ndim, 8)
+            for k, way, a in (("x", IN, x), ("y", IN, y), ("z", IN, z), ("W", OUT, W))
+        ]
+        contractions.run("chain", given, impl)
+        assert (W == n * (n + 1)).all()  # 2 (0 + 1 + ... + n)
+    assert len(set(texts)) <= 2
+
+
 def test_texts_stay_until_finalize():
     contractions = Contractions()
     contractions.register("a", "o(i) = x(i)")

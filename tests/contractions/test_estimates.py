@@ -91,6 +91,11 @@ def test_other_reasons(monkeypatch, large_cache):
     products, parts = (float(re.search(f"{x}: ([\\d.]+) us", told)[1]) for x in ("complex numbers", "their copies"))
     assert 0 < products < parts
 
+    # The speed that arrays had.
+    plan = ComplexContraction("o[e i k] = a[e i j] b[j k]", dict(i=2, j=3, k=2), backend="cpu", quick=True)
+    arrays = dict(a=np.ones((5, 2, 3)) * 1j, b=np.ones((3, 2)) * 1j, o=np.zeros((5, 2, 2)) * 1j)
+    assert "reached: 5 entries in " in plan.explain(arrays) and (arrays["o"] == -3).all()
+
     monkeypatch.setattr(table, "in_force", lambda: "some.csv")
     monkeypatch.setattr(usual, "row", table.Row._make([None] * len(table.Row._fields))._replace(line=7, order=0))
     assert f"chosen by some.csv, line 7: {usual.how}, order 0" in usual.explain()

@@ -199,24 +199,84 @@ def test_bits_do_not_depend_on_the_batch(be):
     assert np.array_equal(whole[4], one[0])
 
 
-def test_free_extents_compile_once(monkeypatch):
-    """Ten sizes by one plan, each right; nothing is compiled but copies, each once."""
-    backend = get_backend("cpu")
+@pytest.fixture
+def compiled(monkeypatch) -> list[str]:
+    """Texts of all that a CPU is asked to compile."""
     permute._module.cache_clear()
-    compiled = []
-    compile_ = type(backend).compile
-    monkeypatch.setattr(
-        type(backend), "compile", lambda self, source: compiled.append(source) or compile_(self, source)
-    )
+    found: list[str] = []
+    kind = type(get_backend("cpu"))
+    compile_ = kind.compile
+    monkeypatch.setattr(kind, "compile", lambda self, source: found.append(source.text) or compile_(self, source))
+    return found
 
-    plan = FreeContraction(tccg.text("abcd-dbea-ec"), backend=backend)
+
+def test_free_extents_compile_once(compiled):
+    """Ten sizes by one plan, each right; nothing is compiled but copies, each once."""
+    plan = FreeContraction(tccg.text("abcd-dbea-ec"), backend=get_backend("cpu"))
     for k in range(10):
         extents = {index: 2 + (k * (3 + place)) % 7 for place, index in enumerate("abcde")}
         arrays = arrays_of("abcd-dbea-ec", extents, "float64", k)
         plan.bind(arrays)()
         assert np.array_equal(arrays["C"], einsum("abcd-dbea-ec", arrays)), extents
 
-    assert compiled and len(compiled) == len({source.text for source in compiled}) <= 2
+    assert compiled and len(compiled) == len(set(compiled)) <= 2
+
+
+@pytest.mark.parametrize(
+    "text, string, factors",
+    [
+        ("o[i k] = a[i j] b[j] c[j k]", "ij,j,jk->ik", "abc"),
+        ("t[i j] = a[i j] b[j]; o[i] = t[i j] b[j]; local t", "ij,j,j->i", "abb"),
+        ("o[i j] = a[l i] b[m j] c[l m k] d[k]", "li,mj,lmk,k->ij", "abcd"),
+    ],
+)
+def test_free_extents_of_chains_compile_once(compiled, text, string, factors):
+    """Several products, each by an organisation that reads extents: at most copies and sums are compiled."""
+    plan, rng = FreeContraction(text, backend="cpu"), np.random.default_rng(0)
+    inputs, out = string.split("->")
+    for k in range(8):
+        size = {index: 2 + (k * (2 + place)) % 7 for place, index in enumerate("ijklm")}
+        shapes = {name: [size[i] for i in own] for name, own in zip(factors, inputs.split(","))}
+        arrays = {name: rng.integers(-3, 4, shape).astype(float) for name, shape in shapes.items()}
+        arrays["o"] = np.full([size[i] for i in out], np.nan)
+
+        plan.bind(arrays)()
+        assert np.array_equal(arrays["o"], np.einsum(string, *(arrays[name] for name in factors))), size
+
+    assert len(set(compiled)) <= 2
+    told = Contraction(f"{text}; free", size, backend="cpu")
+    assert told.how.reads_extents(told.program)
+    assert "because it reads extents when it runs: what is compiled serves all" in told.explain()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("string", ["bij,bjk->bik", "bij,bj->bi", "b,bi,bj->ij"])
+def test_calls_with_free_extents_compile_once(compiled, string, dtype):
+    """Beyond the sizes that go to NumPy at once."""
+    rng = np.random.default_rng(0)
+    for n in range(3, 8):
+        size = {"b": 4000 + n, **dict.fromkeys("ijk", n)}
+        arrays = [rng.integers(-3, 4, [size[i] for i in own]).astype(dtype) for own in string.split("->")[0].split(",")]
+        assert np.array_equal(contract(string, *arrays, free=True), np.einsum(string, *arrays, optimize=True)), n
+    assert len(set(compiled)) <= 3
+
+
+def test_free_extents_on_a_device_keep_their_tiles():
+    """Ten sizes by `direct` take two tiles at most: one that is compiled comes first if it takes little more time."""
+    plan = FreeContraction("C[a b c d] = A[d b e a] B[e c]", backend=get_backend("cuda", arch="sm_90"))
+    plans = [plan.of(**dict.fromkeys("abcde", 40 + 8 * k)) for k in range(10)]
+    assert {p.how.name for p in plans} == {"direct"}
+    assert len({str(p.how) for p in plans}) <= 2
+    assert all(p.how.price(p.program) <= 1.15 * min(price for price, *_ in p.candidates) for p in plans)
+
+
+def test_free_extents_of_complex_numbers_and_of_nothing():
+    plan = FreeContraction("C[i j] += A[i k] B[k j]", "complex128", backend="cpu", quick=True)
+    for k in (0, 2, 3):
+        A, B, C = np.full((4, k), 1j), np.full((k, 3), 2.0 + 0j), np.ones((4, 3), complex)
+        plan.bind(dict(A=A, B=B, C=C))()
+        assert (C == 1 + 2j * k).all()
+    assert "complex: C[i j] += A[i k] B[k j]" in plan.explain(i=4, j=3, k=2)
 
 
 def test_free_extents_that_disagree():

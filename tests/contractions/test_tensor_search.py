@@ -324,6 +324,7 @@ def test_the_command_and_the_table(tmp_path, monkeypatch, capsys):
     [
         ([], "wanted a text or a name, or --cases"),
         (["lg3", "--cases", "Lg3"], "wanted a text or a name, or --cases"),
+        (["lg3", "--size", "4", "--entries", "0"], "--entries 0, wanted 1 or more"),
         (["lg3", "--size", "i=4"], "the extent of index '[jkl]' is not told"),
         (["lg3", "--size", "4,x=3"], "extent of x: no such index"),
         (["--cases", "nothing"], "known: Lg3 n = 12"),

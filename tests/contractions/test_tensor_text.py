@@ -89,7 +89,7 @@ def test_the_point_index_is_not_written():
         ("o[i] = a[i]", dict(local="b"), "'b' is named local but is not in the text"),
         ("o[i] = a[i]", dict(local="a"), "'a' is named local but is never written"),
         ("o[e i] = a[i]", dict(constant="o"), "'o' is named constant but is written"),
-        ("o[e i] = a[e i]", dict(symmetric="a"), "'a' is named symmetric and has not two indices"),
+        ("o[e i] = a[e i]", dict(symmetric="a", batch="e"), "'a' is named symmetric and has not two indices"),
         ("o[e i] = a[i]", dict(batch="x"), "no array has the batch index 'x'"),
         ("o[e i] = a[e i]; p[i] = b[i]", dict(batch="e"), "output 'p' does not have the batch index 'e'"),
         ("o[e] = a[e e]", dict(batch="e"), "the batch index 'e' stands twice in 'a': name another one"),
@@ -99,12 +99,29 @@ def test_the_point_index_is_not_written():
         ("ij,j->k", {}, "index 'k' of the result is in no operand"),
         ("i...->i", {}, "an ellipsis has as many dimensions as the arrays: use contract(), or name each index"),
         ("i1->i", {}, "'i1', wanted letters"),
+        ("o[i] = a[i]**2", {}, "'*' without a factor before it; a power is a product, such as a[i] a[i]"),
+        ("o[i] = 1e400 a[i]", {}, "the numbers of a term make more than a float64 holds"),
+        ("o[i] = 1e200 a[i] * 1e200", {}, "the numbers of a term make more than a float64 holds"),
+        ("how; o[i] = a[i]", {}, "'how': wanted 'how ORGANISATION, with numbers such as threads=64'"),
+        ("o[i] = a[i]\norder first", {}, "'order first': wanted 'order NUMBER'"),
+        ("extent i; o[i] = a[i]", {}, "'extent i': wanted 'extent i=12 j=4..8'"),
+        ("extent i=n; o[i] = a[i]", {}, "'extent i=n': wanted 'extent i=12 j=4..8'"),
+        ("local; o[i] = a[i]", {}, "'local': wanted 'local NAME NAME'"),
+        ("free extents; o[i] = a[i]", {}, "'free extents': wanted 'free'"),
     ],
 )
 def test_what_is_refused(text, options, why):
     with pytest.raises(ArgumentError) as error:
         parse(text, **options)
     assert why in str(error.value)
+
+
+def test_arrays_may_have_the_names_of_options():
+    """But contract takes options by these names."""
+    assert parse("how[i] = local[i] free(i)\norder[i] = extent[i]").outputs == ("how", "order")
+    for name in ("batch", "how", "local", "headers"):
+        with pytest.raises(ArgumentError, match=f"'{name}' is an option of contract, and no name of an array"):
+            contract(f"o[i] = {name}[i]", **{name: np.ones(3)})
 
 
 def test_extents_are_asked_for():

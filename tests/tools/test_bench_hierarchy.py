@@ -113,7 +113,7 @@ def test_a_twin_that_is_wrong_is_refused(monkeypatch):
     [
         (["--tables", "twin"], "--tables twin: wanted some of exercises, sweep, twins, orders."),
         (["--scale", "0"], "--scale 0: wanted more than 0"),
-        (["--threads", "0"], "wanted 1 or more"),
+        (["--threads", "0"], "--threads 0, wanted 1 or more"),
     ],
 )
 def test_wrong_usage(more, words, capsys):

@@ -12,7 +12,7 @@ import pytest
 from device_for_tests import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 from frame.errors import BackendError, FrameError
-from frame.tools.bench import barracuda, intrepid, plain_c, species_by_hand
+from frame.tools.bench import barracuda, intrepid, plain_c, published, species_by_hand
 from frame.tools.cli import main
 from kernels import get_backend
 from kernels.engine.backend import cuda
@@ -131,7 +131,8 @@ def test_the_command(capsys, tmp_path):
     assert [(row["case"][:3], row["side"]) for row in rows] == [(case, s) for case in ("Eqn", "Lg3") for s in sides]
     assert all(row["seconds"] > 0 and row["gflops"] > 0 and row["max_rel_diff"] < 200 * EPS for row in rows)
     assert all(row["speedup"] == 1 for row in rows if row["side"] == "sequential C")
-    assert "Lg3: paper, GTX 980: 42.74 GF/s, search 324.8 s; here" in told and "Eqn.(1): paper" in told
+    assert "Lg3: paper, GTX 980: 42.74 GF/s, 23.7 times one core; search 324.8 s; here" in told
+    assert "Eqn.(1): paper" in told
 
 
 def hosts_einsum(backend):
@@ -156,7 +157,11 @@ def test_both_searches_on_a_device(be, monkeypatch):  # noqa: F811
     rows = barracuda.Sides(little(case, 3), how, said.append).measure()
     by_side = {row["side"]: row for row in rows}
 
-    assert by_side["layer"]["with_copies"] > by_side["layer"]["copy_in"] > 0
+    layer = by_side["layer"]
+    assert layer["with_copies"] > 0 < layer["copy_in"] and layer["pinned"] > 0 < layer["copy_out"]
+    (line,) = published.beside(rows)
+    assert line.startswith("Eqn.(1): paper, GTX 980: 1.99 GF/s, 0.63 times one core; search 3556.0 s; here ")
+    assert re.search("; with copies .+ GF/s, .+ times one core; pinned .+ GF/s, .+ times one core; SURF here", line)
     assert by_side["SURF"]["evaluations"] == 3 and by_side["SURF"]["search_seconds"] > 0
     assert "axes" in by_side["SURF"]["how"] and by_side["own search"]["evaluations"] == 3
     assert not any("OpenACC" in side for side in by_side) and any("OpenACC naive is left out" in text for text in said)
@@ -240,10 +245,10 @@ def test_a_method_that_is_wrong_is_refused(monkeypatch):
     "command, why",
     [
         (["barracuda", "--cases", "nothing"], "known: Eqn.(1) n = 10"),
-        (["barracuda", "--rounds", "0"], "wanted 1 or more"),
+        (["barracuda", "--rounds", "0"], "--rounds 0, wanted 1 or more"),
         (["barracuda", "--compile-only"], "wanted --openacc FOLDER"),
         (["intrepid", "--cases", "contract"], "known: DataDataScalar"),
-        (["intrepid", "--threads", "0"], "wanted 1 or more"),
+        (["intrepid", "--threads", "0"], "--threads 0, wanted 1 or more"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )

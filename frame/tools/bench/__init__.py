@@ -21,7 +21,20 @@ from ...errors import refuse
 from .. import BACKEND
 from ..figures import pyplot
 from ..progress import clear, progress
-from . import barracuda, blocks, hierarchy, inputs, intrepid, pictures, report, results, species_loops, tccg, tensor
+from . import (
+    barracuda,
+    blocks,
+    hierarchy,
+    inputs,
+    intrepid,
+    options,
+    pictures,
+    report,
+    results,
+    species_loops,
+    tccg,
+    tensor,
+)
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
@@ -151,8 +164,7 @@ def _check(given) -> None:
 
     both = given.mixture and given.ns
     refuse(both, "--ns and --mixture: a file has its own number of species; give one of the two.")
-    too_few = given.repeats < 1 or (given.points is not None and given.points < 1)
-    refuse(too_few, "--repeats and --points: wanted 1 or more.")
+    options.refuse_below(given, repeats=1, points=1)
 
     for option, bench in BELONGS.items():
         is_given = getattr(given, option) != ARGUMENTS[f"--{option}"].get("default")

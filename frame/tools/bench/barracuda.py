@@ -6,8 +6,9 @@ contractions for GPUs", ICPP 2015. Table II: Eqn.(1), Lg3, Lg3t, TCE_ex; Tables 
 library, torch; with --search SURF, the paper's search over the paper's space, beside the layer's own search.
 
 The paper has a single tensor in Eqn.(1) and TCE_ex. It does not give the extents of TCE_ex (10 and 16 here), nor the
-elements of Lg3 and Lg3t. Times are of data that lie where the work is. `with copies` has all inputs copied to the
-device and the outputs back, from and to pageable memory, as the paper's figures have it.
+elements of Lg3 and Lg3t. Times are of data that lie where the work is. `with copies` is the layer as a host calls
+it, by frame_contract with arrays of the host: inputs are copied to the device and outputs back in each call, from and
+to pageable memory as in the paper, and from and to pinned memory.
 
 On a CPU and for the sides in C the clock is the host's; a GPU's own clock counts there. Values are checked first.
 """
@@ -22,7 +23,6 @@ import pathlib
 import re
 import statistics
 import subprocess
-import time
 from typing import Any
 
 import numpy as np
@@ -37,22 +37,14 @@ from kernels.contractions.space import Candidate
 from ...errors import BackendError, FrameError, refuse
 from ...shipped import ROOT
 from .. import tables
-from . import options, plain_c, report, results
+from . import options, plain_c, published, report, results
 from .clocks import DeviceClock, host_seconds, medians
+from .host_calls import HostCall, text_of
+from .published import LAYER, SURF
 from .tensor_rivals import Rivals
 
 ROUNDS = 5
-SEQUENTIAL, LAYER, SURF, OURS = "sequential C", "layer", "SURF", "own search"
-NUMBERS = {  # of the paper: Table II and IV, GTX 980; GF/s with copies, seconds of the search
-    "Eqn.(1)": (1.99, 3556.0),
-    "Lg3": (42.74, 324.8),
-    "Lg3t": (41.11, 356.9),
-    "TCE_ex": (42.72, 276.6),
-    "S1": (16.14, None),
-    "D1": (115.37, None),
-    "D2": (50.00, None),
-    "Nekbone": (35.70, None),
-}
+SEQUENTIAL, OURS = "sequential C", "own search"
 NAMELIST = ROOT / "fortran_stub" / "nekbone" / "nekbone.nml"
 
 
@@ -60,7 +52,7 @@ NAMELIST = ROOT / "fortran_stub" / "nekbone" / "nekbone.nml"
 class Case:
     """A row of the paper's tables."""
 
-    name: str  # begins as in NUMBERS
+    name: str  # begins as in published.PUBLISHED
     text: str
     sizes: dict[str, int]
     entries: int
@@ -214,29 +206,22 @@ class Sides:
 
         clock = self.how.clock.hot if self.how.clock else host_seconds
         for side, seconds in medians(works, clock, self.how.rounds).items():
-            more = self._copies(run, arrays) if side == LAYER and backend.memory == "device" else {}
+            more = self._by_a_host() if side == LAYER and backend.memory == "device" else {}
             self.row(side, seconds, errors[side], how=str(plan.how) if side == LAYER else "", **more)
 
-    def _copies(self, run, arrays) -> dict[str, float]:
-        """Seconds of a run with copies of everything, and of the copies in and out."""
-        backend, e, times = self.how.backend, self.plan.expression, []
-        for _ in range(self.how.rounds + 1):
-            marks = [time.perf_counter()]
-            for x, a in arrays.items():
-                if x in e.inputs or x in e.updated:
-                    a[...] = backend.from_host(self.given[x], self.plan.dtype)
-            backend.synchronize()
-            marks.append(time.perf_counter())
-            run()
-            backend.synchronize()
-            marks.append(time.perf_counter())
-            for x in e.outputs:
-                backend.to_host(arrays[x])
-            marks.append(time.perf_counter())
-            times.append(np.diff(marks))
+    def _by_a_host(self) -> dict[str, float]:
+        """Seconds of a call with arrays of the host, pageable and pinned, and of the copies of pageable ones."""
+        e, case = self.plan.expression, self.case
+        call = HostCall(text_of(case.text, case.options), e, self.fresh(), self.how.backend)
+        pageable = call.seconds(self.how.rounds)
+        with call.pinned():
+            pinned = call.seconds(self.how.rounds)
 
-        copied_in, _, copied_out = np.median(times[1:], axis=0)
-        return dict(with_copies=float(np.median(np.sum(times[1:], axis=1))), copy_in=copied_in, copy_out=copied_out)
+        if not e.updated:  # else each call has added once more
+            self.check("with copies", [call.arrays[x] for x in e.outputs])
+        return dict(
+            with_copies=pageable.whole, copy_in=pageable.copy_in, copy_out=pageable.copy_out, pinned=pinned.whole
+        )
 
     def _searches(self) -> search.Found | None:
         """SURF over Barracuda's pool, and the layer's own search; each with time, evaluations, and the best found.
@@ -382,6 +367,7 @@ HEAD = (
     "with copies us",
     "in",
     "out",
+    "pinned us",
     "search s",
     "measured",
     "rel. diff.",
@@ -392,7 +378,7 @@ def table(rows) -> str:
     """The rows as text."""
     lines = [HEAD]
     for row in rows:
-        microseconds = [row.get(key) for key in ("with_copies", "copy_in", "copy_out")]
+        microseconds = [row.get(key) for key in ("with_copies", "copy_in", "copy_out", "pinned")]
         lines.append(
             (
                 row["case"],
@@ -407,24 +393,6 @@ def table(rows) -> str:
             )
         )
     return "\n".join(tables.aligned(lines))
-
-
-def beside_the_paper(rows) -> list[str]:
-    """A line for each row of the paper's tables: its GF/s on a GTX 980 beside ours with copies."""
-    lines = []
-    for name, (rate, seconds) in NUMBERS.items():
-        own = [row for row in rows if row["case"].startswith((f"{name} ", f"{name}_"))]
-        ours = [row for row in own if row["side"] == LAYER]
-        if not ours:
-            continue
-        copied = [row["gflops"] * row["seconds"] / row["with_copies"] for row in ours if row.get("with_copies")]
-        here = f"{min(row['gflops'] for row in ours):.4g} to {max(row['gflops'] for row in ours):.4g}"
-        told = f", with copies {min(copied):.4g} to {max(copied):.4g}" if copied else ""
-        found = [row for row in own if row["side"] == SURF]
-        surf = f"; SURF here {found[0]['search_seconds']:.3g} s" if found else ""
-        took = f", search {seconds} s" if seconds else ""
-        lines.append(f"{name}: paper, GTX 980: {rate} GF/s{took}; here {here} GF/s{told}{surf}")
-    return lines
 
 
 OPTIONS: dict[str, dict] = {
@@ -477,12 +445,7 @@ def _chosen(given) -> list[Case]:
     found = [case for case in known if case.name.startswith(prefixes)]
     asked = found or "Nekbone".startswith(prefixes)
     refuse(not asked, f"--cases '{given.cases}'; known: {', '.join(case.name for case in known)}, Nekbone.", FrameError)
-    low = min(given.rounds, given.elements, given.threads)
-    refuse(
-        low < 1 or given.search < 0,
-        "--rounds, --elements, --threads: wanted 1 or more; --search 0 or more.",
-        FrameError,
-    )
+    options.refuse_below(given, rounds=1, elements=1, threads=1, search=0)
     refuse(given.compile_only and not given.openacc, "--compile-only: wanted --openacc FOLDER.", FrameError)
     return found
 
@@ -508,7 +471,7 @@ def run(given) -> list[dict]:
         rows += nekbone(given.nekbone, given.launcher.split(), backend, said.setdefault)
 
     head = f"Barracuda's tables: {backend.product}, host of {os.cpu_count()} cores; gcc {' '.join(plain_c.FLAGS)}"
-    report.show([head, *said, "", table(rows), "", *beside_the_paper(rows)], rows, given.json)
+    report.show([head, *said, "", table(rows), "", *published.beside(rows)], rows, given.json)
     return rows
 
 

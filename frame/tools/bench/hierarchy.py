@@ -518,7 +518,7 @@ def run(given) -> list[dict]:
     wanted = given.tables.split(",")
     unknown = set(wanted) - set(TABLES)
     refuse(unknown, f"--tables {given.tables}: wanted some of {', '.join(TABLES)}.")
-    refuse(min(given.rounds, given.threads) < 1, "--rounds, --threads: wanted 1 or more.")
+    options.refuse_below(given, rounds=1, threads=1)
     refuse(not 0 < given.scale <= 100, f"--scale {given.scale:g}: wanted more than 0, at most 100.")
 
     how = conditions(given)

@@ -361,7 +361,7 @@ def run(given) -> list[dict]:
     """`python -m frame bench intrepid`; returns the rows. Raises FrameError for usage, or a value that is wrong."""
     names = [name for name in nine.NAMES if name.removeprefix("contract").startswith(tuple(given.cases.split("|")))]
     refuse(not names, f"--cases '{given.cases}'; known: {', '.join(n.removeprefix('contract') for n in nine.NAMES)}.")
-    refuse(min(given.rounds, given.threads) < 1, "--rounds, --threads: wanted 1 or more.")
+    options.refuse_below(given, rounds=1, threads=1)
 
     backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=given.threads)
     clock = DeviceClock(backend) if backend.memory == "device" else None

@@ -131,8 +131,9 @@ def run(given) -> list[dict]:
         recorded = results.read(given.of)
         report.show([recorded.origin, *_tables(recorded.rows)], recorded.rows, given.json)
         return recorded.rows
-    if given.rounds < 1 or not given.mib > 0:
-        raise FrameError("--rounds and --mib: wanted 1 or more.")
+    options.refuse_below(given, rounds=1)
+    if not given.mib > 0:
+        raise FrameError(f"--mib {given.mib}, wanted more than 0.")
     chosen = _chosen(given.rows)
     dtypes = ("float64", "float32") if given.dtype == "both" else (given.dtype,)
     if given.first:

@@ -519,8 +519,9 @@ def _chosen(given) -> list[Case]:
     known = device_cases() if given.backend == "cuda" else cases()
     prefixes = tuple(given.cases.split("|"))
     chosen = [case for case in known if case.name.startswith(prefixes)]
-    if not chosen or given.rounds < 1 or (given.entries is not None and given.entries < 1):
-        raise FrameError(f"--cases '{given.cases}', --rounds, --entries: wanted a case's name, and 1 or more.")
+    options.refuse_below(given, rounds=1, entries=1)
+    if not chosen:
+        raise FrameError(f"--cases '{given.cases}'; known: {', '.join(dict.fromkeys(case.name for case in known))}.")
 
     if given.entries is None:
         return chosen

@@ -1,4 +1,4 @@
-"""`python -m frame tune tensor TEXT|NAME ...`: search for the fastest organisation of contractions on this machine.
+"""`python -m frame tune tensor TEXT|NAME|FILE`: search for the fastest organisation of contractions on this machine.
 
 Searches within a budget, prints what was found, and writes it as rows of a table of organisations (see
 kernels/contractions/table.py). A journal holds what was measured: the same command goes on where it was ended.
@@ -17,7 +17,7 @@ from kernels.contractions import Contraction, intrepid, named, search, table
 
 from ...errors import ArgumentError
 from ...shipped import BUILD
-from .. import BACKEND
+from .. import BACKEND, texts
 from ..progress import Line, time_left
 from . import clocks, options, tensor
 
@@ -25,58 +25,12 @@ SHOWN = 5
 TO_MOVE = {"host": 64 << 20, "device": 512 << 20}  # bytes of all arrays, where nobody says how many entries
 
 
-def sizes_of(text: str) -> dict[str, int]:
-    """Extents from "i=12,j=8", or "12" for every index (under the name ""). Raises ArgumentError."""
-    found = {}
-    for part in text.split(","):
-        name, equals, value = part.rpartition("=")
-        if not value.strip().isdecimal() or int(value) < 1 or bool(equals) != bool(name.strip()):
-            raise ArgumentError(f"extents '{text}': '{part}', wanted such as i=12, or 12 for every index.")
-        found[name.strip()] = int(value)
-    return found
-
-
-def ranges_of(text: str) -> dict[str, range]:
-    """Extents from "i=12,j=8..12", or "12" for every index (under the name ""). Raises ArgumentError."""
-    found = {}
-    for part in text.split(","):
-        name, _, value = part.rpartition("=")
-        low, dots, high = value.partition("..")
-        first = sizes_of(f"{name}={low}" if name else low)[name.strip()]
-        last = sizes_of(f"i={high}")["i"] if dots else first
-        if last < first:
-            raise ArgumentError(f"extents '{text}': '{part}', wanted the smaller one first.")
-        found[name.strip()] = range(first, last + 1)
-    return found
-
-
-def text_of(text: str) -> tuple[str, dict]:
-    """The text and options of a name of named.py, or of Intrepid's; a text as it is."""
-    if text in named.TEXTS:
-        return named.TEXTS[text].text, named.TEXTS[text].options
-    return (intrepid.text(text, {}, False) if text in intrepid.NAMES else text), {}
-
-
-def extents_of(e, told: dict[str, int]) -> dict[str, int]:
-    """Extents of the indices; that of the batch only where it is given by its name. Raises ArgumentError."""
-    sizes = dict(told)
-    every = sizes.pop("", 0)
-    unknown = sorted(set(sizes) - set(e.indices))
-    if unknown:
-        raise ArgumentError(f"extent of {unknown[0]}: no such index; the text has {', '.join(e.indices)}.")
-    found = {i: sizes.get(i, 0 if i == e.batch else every) for i in e.indices}
-    lacking = [i for i, x in found.items() if not x and i != e.batch]
-    if lacking:
-        raise ArgumentError(f"the extent of index '{lacking[0]}' is not told; the text has {', '.join(e.indices)}.")
-    return {i: x for i, x in found.items() if x}
-
-
 OPTIONS: dict[str, dict] = {
     # What is tuned.
     "text": dict(
         nargs="?",
-        metavar="TEXT|NAME",
-        help="the statements, or a name: lg3, eqn1, contractFieldFieldScalar",
+        metavar="TEXT|NAME|FILE",
+        help="the statements, a name such as lg3 or contractFieldFieldScalar, or a file of statements or of TCR",
     ),
     "--cases": dict(metavar="TEXT|TEXT", help="instead: cases of `bench tensor` whose names begin so"),
     "--size": dict(default="", metavar="i=12,j=8", help="extents; 12: of every index"),
@@ -111,6 +65,7 @@ def cases(given, backend) -> list[tensor.Case]:
     """The contractions that the command names. Raises ArgumentError."""
     if (given.text is None) == (given.cases is None):
         raise ArgumentError("tune tensor: wanted a text or a name, or --cases.")
+    options.refuse_below(given, entries=1)
     if given.cases is None:
         return [_case_of(given, backend)]
 
@@ -126,9 +81,9 @@ def cases(given, backend) -> list[tensor.Case]:
 
 def _case_of(given, backend) -> tensor.Case:
     """The case of a text or a name. Raises ArgumentError."""
-    text, marks = text_of(given.text)
-    e = kernels.contractions.text.parse(text, **marks)
-    sizes = extents_of(e, sizes_of(given.size) if given.size else {})
+    text, marks = texts.text_of(given.text)
+    script = kernels.contractions.text.read(text, **marks)
+    e, sizes = script.expression, texts.top(script, given.size)
 
     # Entries: as the options say, else so many that the arrays are as large as TO_MOVE.
     told = sizes.pop(e.batch or "", 0)

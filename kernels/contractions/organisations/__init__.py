@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 
-from ...engine.errors import ArgumentError
+from ...engine.errors import ArgumentError, closest
 from ..plan import Program
 from . import library_costs
 from .apart import DeviceApart, HostApart, chosen_by
@@ -33,7 +33,7 @@ from .sweep import Sweeps
 from .team import Team
 from .tiles import Tiles
 
-__all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
+__all__ = ["OUTER", "Family", "Organisation", "Unable", "family", "refuse_unknown"]
 
 KERNEL = 2e-6  # seconds of a kernel, beside its work
 BESIDE = 1e-3  # of a price, where memory takes longer
@@ -104,6 +104,14 @@ def _whole_price(how: Organisation, p: Program, least: float) -> float:
 
 
 OUTER: dict[str, type[Outer]] = {"packs": OuterPacks, "threads": OuterThreads}  # outer products, by style
+
+
+def refuse_unknown(how: str) -> None:
+    """Raises ArgumentError for a line, such as "direct rows=96", whose first word is an organisation of no backend."""
+    name = how.split()[0]
+    names = list(dict.fromkeys(known for kinds in KINDS.values() for kind in kinds for known in kind.NAMES))
+    if name not in names:
+        raise ArgumentError(f"no organisation '{name}'{closest(name, names)}; known: {', '.join(names)}.")
 
 
 @functools.lru_cache(None)

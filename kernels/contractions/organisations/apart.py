@@ -44,6 +44,13 @@ def chosen_by(chooser: Callable) -> Callable:
     return chooser
 
 
+class Able(NamedTuple):
+    """The organisations that steps may have."""
+
+    style: str  # of the backend
+    free: bool  # those that read extents when they run, where there are some
+
+
 class Step(NamedTuple):
     """A statement by itself."""
 
@@ -104,6 +111,18 @@ class Apart(Organisation):
     COMPLEX: ClassVar[bool] = True
     STYLE: ClassVar[str] = ""  # of the backend
 
+    free: bool = False  # steps by organisations that read extents when they run, where there are some
+
+    def steps(self, p: Program) -> tuple[Step, ...]:
+        """The steps of a program. Raises Unable if no organisation serves a statement by itself."""
+        return steps(Able(self.STYLE, self.free), self.made_of(p))
+
+    def with_free_extents(self) -> Apart:
+        return dataclasses.replace(self, free=True)
+
+    def reads_extents(self, p: Program) -> bool:
+        return all(step.how.reads_extents(step.program) for step in self.steps(p))
+
     # ---- choice
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
@@ -119,7 +138,7 @@ class Apart(Organisation):
             return "arrays with the batch index in one place"
         if p.complex:  # few organisations have complex numbers
             try:
-                steps(self.STYLE, self.made_of(p))
+                self.steps(p)
             except Unable as reason:
                 return str(reason)
         return ""
@@ -131,20 +150,20 @@ class Apart(Organisation):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds of all steps for a usual batch, in the units of the other organisations; no less than that if it is
         more than `least`: steps are planned where they may be the choice."""
-        p = self.made_of(p)
-        of_price = library_costs.usual_batch(p) * library_costs.unit(self.STYLE, p)
-        besides = library_costs.fresh_seconds(self.STYLE, p) + BEGUN[self.STYLE] * len(p.statements)
-        seconds = besides + sum(bound(self.STYLE, p, s) for s in p.statements)
+        made = self.made_of(p)
+        of_price = library_costs.usual_batch(made) * library_costs.unit(self.STYLE, made)
+        besides = library_costs.fresh_seconds(self.STYLE, made) + BEGUN[self.STYLE] * len(made.statements)
+        seconds = besides + sum(bound(self.STYLE, made, s) for s in made.statements)
         if seconds < least * of_price:
-            seconds = besides + sum(step.seconds for step in steps(self.STYLE, p))
+            seconds = besides + sum(step.seconds for step in self.steps(p))
         return BESIDE * seconds / of_price
 
     def sums_by_a_vendor(self, p: Program) -> bool:
-        return any(step.how.sums_by_a_vendor(step.program) for step in steps(self.STYLE, self.made_of(p)))
+        return any(step.how.sums_by_a_vendor(step.program) for step in self.steps(p))
 
     def told(self, p: Program) -> list[str]:
         found = []
-        for step in steps(self.STYLE, self.made_of(p)):
+        for step in self.steps(p):
             (s,) = step.program.statements
             found.append(f"{s}: {step.how}, batch index {step.program.batch or 'none'}, {step.seconds * 1e6:.3g} us")
         return found
@@ -152,11 +171,11 @@ class Apart(Organisation):
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
         """The kernel of the first step. All are in `sources`."""
-        first = steps(self.STYLE, self.made_of(p))[0]
+        first = self.steps(p)[0]
         return first.how.render(first.program, headers, folders, quick)
 
-    def shown(self, plan) -> list[Source]:
-        return [part.plan.source for part in self._parts(plan) if part.plan.source]
+    def shown(self, plan) -> list:
+        return [part.plan for part in self._parts(plan)]
 
     def sources(self, plan) -> list[Source]:
         found = []
@@ -183,7 +202,7 @@ class Apart(Organisation):
     def _parts(self, plan) -> list[Part]:
         """A plan for each step."""
         found = []
-        for step in steps(self.STYLE, self.made_of(plan.program)):
+        for step in self.steps(plan.program):
             whole = step.program.batch == plan.program.batch
             found.append(Part(plan.alone(step.program, step.choices), 0 if whole else step.entries))
         return found
@@ -242,23 +261,23 @@ def _nothing() -> None:
 
 
 @functools.lru_cache(64)
-def steps(style: str, p: Program) -> tuple[Step, ...]:
+def steps(able: Able, p: Program) -> tuple[Step, ...]:
     """The steps of a program. Raises Unable if no organisation serves a statement by itself."""
     statements = p.statements
     for name in dict.fromkeys(s.out.name for s in statements):
         if p.arrays[name].kind != "argument":
-            statements = _in_order(style, p, statements, name)
+            statements = _in_order(able, p, statements, name)
 
-    return tuple(_best(style, p, s) for s in statements)
+    return tuple(_best(able, p, s) for s in statements)
 
 
-def _in_order(style: str, p: Program, statements, name: str) -> tuple[Statement, ...]:
+def _in_order(able: Able, p: Program, statements, name: str) -> tuple[Statement, ...]:
     """The statements with the dimensions of a local in the order that costs those least who write or read it."""
-    enough = ENOUGH * sum(bound(style, p, s) for s in statements if name in names(references(s)))
+    enough = ENOUGH * sum(bound(able.style, p, s) for s in statements if name in names(references(s)))
     best, least = statements, math.inf
     for places in _orders(p, statements, name):
         some = _turned(statements, name, places)
-        seconds = sum(_quick(style, p, s).seconds for s in some if name in names(references(s)))
+        seconds = sum(_quick(able, p, s).seconds for s in some if name in names(references(s)))
         if seconds < least:
             best, least = some, seconds
         if least <= enough:
@@ -276,17 +295,17 @@ def bound(style: str, p: Program, s: Statement) -> float:
     return max(numbers * np.dtype(p.dtype).itemsize / r.memory, r.call)
 
 
-def _best(style: str, p: Program, s: Statement) -> Step:
+def _best(able: Able, p: Program, s: Statement) -> Step:
     """The step of a statement, with the batch that suits it best."""
-    return min((_alone(style, p, s, batch) for batch in _batches(p, s)), key=lambda step: step.seconds)
+    return min((_alone(able, p, s, batch) for batch in _batches(p, s)), key=lambda step: step.seconds)
 
 
-def _quick(style: str, p: Program, s: Statement) -> Step:
+def _quick(able: Able, p: Program, s: Statement) -> Step:
     """The step of a statement, with the batch that is tried first."""
-    return _alone(style, p, s, _batches(p, s)[0])
+    return _alone(able, p, s, _batches(p, s)[0])
 
 
-def _alone(style: str, p: Program, s: Statement, batch: str | None) -> Step:
+def _alone(able: Able, p: Program, s: Statement, batch: str | None) -> Step:
     """The step of a statement, with a batch."""
     if batch == p.batch:
         entries = library_costs.usual_batch(p)
@@ -295,8 +314,8 @@ def _alone(style: str, p: Program, s: Statement, batch: str | None) -> Step:
 
     sizes = tuple(dict.fromkeys((i, p.sizes[i]) for r in references(s) for i in r.indices if i != batch))
     constant = p.expression.constant & names(references(s))
-    rates = host_rates.of(p.dtype) if style == "packs" else None
-    return _step(style, _OneStatement(s, batch, entries, sizes, constant, p.dtype), rates)
+    rates = host_rates.of(p.dtype) if able.style == "packs" else None
+    return _step(able, _OneStatement(s, batch, entries, sizes, constant, p.dtype), rates)
 
 
 def _batches(p: Program, s: Statement) -> list[str | None]:
@@ -336,14 +355,16 @@ class _OneStatement(NamedTuple):
 
 
 @functools.lru_cache(STEPS)
-def _step(style: str, alone: _OneStatement, rates) -> Step:
+def _step(able: Able, alone: _OneStatement, rates) -> Step:
     """The step of a statement. rates: of the core, which prices depend on. Raises Unable."""
     p, entries = alone.program(), alone.entries
-    choices = _choosers[0](style, p)
+    choices = _choosers[0](able.style, p)
+    if able.free:
+        choices = [choice for choice in choices if choice[1].reads_extents(p)] or choices
     if not choices:
         raise Unable(f"an organisation for '{alone.statement}' alone")
-    seconds = choices[0][0] * library_costs.unit(style, p) * entries
-    return Step(p, tuple(choices), max(seconds, library_costs.rates(style, alone.dtype).call), entries)
+    seconds = choices[0][0] * library_costs.unit(able.style, p) * entries
+    return Step(p, tuple(choices), max(seconds, library_costs.rates(able.style, alone.dtype).call), entries)
 
 
 # ---- the order of a local in memory ---------------------------------------------------------------------------------

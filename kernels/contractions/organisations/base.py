@@ -89,6 +89,14 @@ class Organisation:
         """Seconds of an entry that its memory takes at least. 0 for organisations whose price counts that."""
         return 0.0
 
+    def reads_extents(self, p: Program) -> bool:
+        """Whether what is compiled for a program serves other extents, too."""
+        return self.FREE
+
+    def with_free_extents(self) -> Organisation:
+        """The same, made of parts that read extents when they run, where there are some."""
+        return self
+
     def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:
         """The model's time, for n entries, that arrays with gaps take longer than contiguous ones. arrays: inputs that
         are taken as they lie."""
@@ -115,9 +123,9 @@ class Organisation:
         found = [plan.render(plan.program, how) for how in self.stand_ins()]
         return [source for source in found if source is not None]
 
-    def shown(self, plan) -> list[Source]:
-        """The source of a Contraction, for readers."""
-        return [plan.source] if plan.source else []
+    def shown(self, plan) -> list:
+        """The Contractions whose sources are that of a Contraction, for readers: itself, or its steps."""
+        return [plan]
 
     def launch(self, plan, arrays, values, n: int):
         """run() of a Contraction for n entries.

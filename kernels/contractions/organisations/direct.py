@@ -166,6 +166,7 @@ class Direct(Organisation):
     """A block for a tile of the output; tiles of both factors come through shared memory."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("direct",)
+    FREE: ClassVar[bool] = True
 
     block: Block
     flow: Flow = Flow()

@@ -33,7 +33,7 @@ class Later(DeviceApart):
 
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        return [cls(index) for index in _summed(p)]
+        return [cls(index=index) for index in _summed(p)]
 
     def serves(self, p: Program) -> str:
         summed = _summed(p)
