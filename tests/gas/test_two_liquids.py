@@ -79,3 +79,26 @@ def test_a_liquid_that_splits_and_then_boils():
     p = mix.bubble_p(150.0, X)
     np.testing.assert_allclose(mix.bubble_T(p, X), 150.0, rtol=1e-8)
     assert 2e6 < p < 4e6
+
+
+def test_water_and_liquid_carbon_dioxide():
+    """They boil a little below the pressure of carbon dioxide alone: water lowers it by its share in that liquid,
+    up to 2 %. Above its critical temperature none boils. Each point has the bits that it has alone."""
+    mix, pure = (Mixture.from_names(names, phases="equilibrium", equation="mapped") for names in ("CO2 H2O", "CO2"))
+    T = np.array([280.0, 290.0, 300.0, 310.0])
+    with pytest.warns(RuntimeWarning, match="NaN at 1 of 4 points"):
+        p = mix.bubble_p(T, [0.5, 0.5])
+    assert np.isnan(p[3])
+    ratio = p[:3] / pure.bubble_p(T[:3], [1.0])
+    assert ((0.98 < ratio) & (ratio < 1)).all()
+    assert [float(mix.bubble_p(one, [0.5, 0.5])) for one in T[:3]] == p[:3].tolist()
+
+
+def test_wet_heptane_to_its_upper_end():
+    """Bubble pressures of water and heptane from 470 to 512 K, where first two liquids boil and then one: none missing,
+    and they lead back. The lighter liquid is above the temperature at which its isotherms have a loop."""
+    mix = Mixture.from_names("H2O NC7H16", phases="equilibrium", equation="pr", kij={"H2O/NC7H16": 0.0})
+    T = np.linspace(470.0, 512.0, 15)
+    p = mix.bubble_p(T, [0.5, 0.5])
+    assert (np.diff(p) > 0).all()
+    np.testing.assert_allclose(mix.bubble_T(p, [0.5, 0.5]), T, rtol=1e-8)

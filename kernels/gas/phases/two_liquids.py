@@ -15,6 +15,7 @@ NAMES = "phases_status beta rho rho_v Y_v ln_phi"
 SUBSTITUTIONS = 60  # to the trial vapour, at most
 SETTLED = 1e-13  # change of ln W that ends them
 JUMP = 1e-3  # relative difference of the density of the lighter phase where a liquid boils
+BESIDE = 1e-7  # relative distance from a boiling point to the states beside it
 APART = 0.8  # of the lighter liquid's density, which a vapour has at most: a trial may end as that liquid
 LEAST_MOLES = 1e-300  # of a species in a trial
 
@@ -43,16 +44,15 @@ class Liquids:
         """The states at `place`, T [K] or p [Pa]; the points are its last axis."""
         found = self.line.at(place, NAMES)
         pair = found["phases_status"] == 1
-        liquids = pair & self._is_liquid(place, found["Y_v"], found["rho_v"])
+        liquids = pair & self._is_liquid(found["Y_v"], found["rho_v"])
         boils = self._boils(place, liquids, found)
         one = (found["phases_status"] == 0) & (found["beta"] == 0)
         return Seen(one | (liquids & ~boils), liquids & ~boils, boils, found["rho_v"])
 
-    def _is_liquid(self, place, Y, rho):
-        """Whether a phase is a liquid: colder and denser than the critical point of the equation at its composition."""
-        T, _ = self.line.T_and_p(place)
-        critical = self.one_phase.properties("Tc_mix vc_mix W", Y=Y, backend="cpu")
-        return (T < critical["Tc_mix"]) & (rho * critical["vc_mix"] > critical["W"])
+    def _is_liquid(self, Y, rho):
+        """Whether a phase is denser than the critical point of the equation at its composition. A dense gas is, too."""
+        critical = self.one_phase.properties("vc_mix W", Y=Y, backend="cpu")
+        return rho * critical["vc_mix"] > critical["W"]
 
     def _boils(self, place, liquids, found):
         """Whether a vapour lies below the plane of two liquids."""
@@ -64,15 +64,19 @@ class Liquids:
         X = self.line.X_at(place)[:, liquids]
         ln_f = np.log(np.maximum(X, LEAST_MOLES)) + found["ln_phi"][:, liquids]
 
-        ln_W = ln_f
+        # A point that is done keeps its trial, so that its result does not depend on the others
+        ln_W, rho = ln_f, np.zeros(T.shape)
+        done = np.zeros(T.shape, bool)
         for _ in range(SUBSTITUTIONS):
             W = np.exp(ln_W)
             trial = self.gas.properties("ln_phi rho", T=T, p=p, X=W / W.sum(0), backend="cpu")
-            last, ln_W = ln_W, ln_f - trial["ln_phi"]
-            if np.abs(ln_W - last).max() < SETTLED:
+            step = ln_f - trial["ln_phi"] - ln_W
+            ln_W, rho = np.where(done, ln_W, ln_W + step), np.where(done, rho, trial["rho"])
+            done |= np.abs(step).max(0) < SETTLED
+            if done.all():
                 break
 
-        is_gas = trial["rho"] < APART * found["rho_v"][liquids]
+        is_gas = rho < APART * found["rho_v"][liquids]
         boils[liquids] = is_gas & (np.exp(ln_W).sum(0) > 1)
         return boils
 
@@ -96,7 +100,9 @@ def boiling_place(line, order) -> np.ndarray:
         here = liquids.at(middle).without_vapour
         mine, other = np.where(here, middle, mine), np.where(here, other, middle)
 
-    # A dense liquid that changes smoothly into a gas does not boil
-    before, behind = liquids.at(mine), liquids.at(other)
+    # A dense gas that becomes a thin one does not boil: it changes smoothly
+    found = np.sqrt(mine * other)
+    onward = np.where(order[1] > order[0], 1 + BESIDE, 1 - BESIDE)
+    before, behind = liquids.at(found / onward), liquids.at(found * onward)
     boils = behind.boils | (np.abs(np.log(before.rho_v / behind.rho_v)) > JUMP)
-    return np.where(ends.any(0) & boils, np.sqrt(mine * other), np.nan)
+    return np.where(ends.any(0) & boils, found, np.nan)
