@@ -167,6 +167,15 @@ HIGHER = {
         2607990.0,
         [0.12773, 0.07712, 0.79516],
     ),
+    # One phase was said: dodecane attracts oxygen and repels nitrogen, and both together are a liquid beside it
+    "nitrogen and oxygen beside fuel": (
+        "N2 NC12H26 O2",
+        "pr",
+        [0.085659, 0.120225, -0.039545],
+        114.0,
+        2038638.5,
+        [0.14948, 0.06366, 0.78686],
+    ),
     # One phase was said: no trial of water a little above its critical temperature
     "critical water": (
         "H2O CO NC12H26",
