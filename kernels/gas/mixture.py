@@ -508,14 +508,14 @@ class Mixture:
     ) -> NDArray[np.float64]:
         """Temperature [K] at which a liquid of composition X begins to boil at the pressures p [Pa]: where the liquid
         ends next to the gas. At lower temperatures it may be two liquids, or free a gas that dissolves better in hot
-        liquids. X: amounts of moles (ns,), or (ns, ...) for each point, or by name as `properties` takes them; or Y,
-        amounts of mass.
+        liquids. Two liquids that boil together, as water and a fuel: their first vapour. X: amounts of moles (ns,), or
+        (ns, ...) for each point, or by name as `properties` takes them; or Y, amounts of mass.
 
         Returns an array of the shape of p and of X behind the species, which broadcast; NaN and a RuntimeWarning where
         there is no boundary: above the highest pressure of two phases, outside 20 K to species.T_end or 1e-7 to 2e8 Pa.
-        So where p is no positive number in an array with others; a p that is none by itself is an ArgumentError.
-        With FRAME_CHECK=1 it raises StateError. Labels and masks come back. For a pure species it is the boiling
-        temperature.
+        So where p is no positive number in an array with others; a p that is none by itself is an ArgumentError. A NaN
+        of p or X gives NaN at its point, without a warning. With FRAME_CHECK=1 it raises StateError. Labels and masks
+        come back. For a pure species it is the boiling temperature.
 
         Raises ArgumentError for a mixture without phases = 'equilibrium'.
         """
@@ -531,7 +531,8 @@ class Mixture:
         self, T: ArrayLike, X: Composition | None = None, *, Y: Composition | None = None
     ) -> NDArray[np.float64]:
         """Pressure [Pa] at which two phases of composition X begin from above at the temperatures T [K]: the bubble
-        point; above the critical temperature the upper dew point (retrograde). As bubble_T."""
+        point; above the critical temperature the upper dew point (retrograde). Where these are two liquids: that of
+        their first vapour. As bubble_T."""
         return saturation.reported("bubble_p", self, T, X, Y)
 
     def dew_p(self, T: ArrayLike, X: Composition | None = None, *, Y: Composition | None = None) -> NDArray[np.float64]:

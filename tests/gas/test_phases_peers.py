@@ -1,6 +1,8 @@
 """Phase equilibrium beside other codes, with the same constants: thermo, ThermoPack, teqp, feos. Each is
 skipped where it is not installed."""
 
+import itertools
+
 import numpy as np
 import pytest
 from mixtures_for_tests import changed
@@ -35,22 +37,58 @@ def test_beside_thermo():
     assert compared > 10
 
 
+def test_energies_beside_thermo():
+    """T and phases from thermo's energy and volume, enthalpy, entropy: 1e-6 of T, by its beta of 1e-5. Its ideal gases
+    have h = 0 and s = 0 at 298.15 K, ours h = 0 at 0 K and s = 0 at 1 K."""
+    pytest.importorskip("thermo", reason="the package thermo is not installed")
+    T, p, X = (a[..., :FEW] for a in states(SPRAY))
+    data, mix = species(SPRAY), mixture(SPRAY, alpha="pr76")
+    flasher = phase_rivals.Thermo(data).flasher
+    found = [flasher.flash(T=float(T[k]), P=float(p[k]), zs=X[:, k].tolist()) for k in range(FEW)]
+
+    cp = R * np.array([NUMBERS[name][4] for name in SPRAY]) @ X
+    W = data.W @ X
+    U, H, S, V = (np.array([getattr(state, name)() for state in found]) for name in "UHSV")
+    given = {"e": (U + cp * 298.15) / W, "h": (H + cp * 298.15) / W, "s": (S + cp * np.log(298.15)) / W}
+    given |= {"p": p, "rho": W / V}
+    two = np.array([state.phase_count for state in found]) == 2
+    assert 10 < two.sum() < FEW - 10
+
+    for way in ("e rho", "h p", "s p"):
+        mine = mix.properties("T phases_status", X=X, **{name: given[name] for name in way.split()})
+        np.testing.assert_allclose(mine["T"], T, rtol=1e-6)
+        np.testing.assert_array_equal(mine["phases_status"], two)
+
+
+def pack_of_alkanes(pack_names, names, equation):
+    """ThermoPack's model without k_ij, and the mixture with its critical data."""
+    package = pytest.importorskip("thermopack.cubic", reason="the package thermopack is not installed")
+    model = package.cubic(pack_names, equation.upper(), alpha="Classic")
+    numbers = range(1, len(names) + 1)
+    for i, j in itertools.permutations(numbers, 2):
+        model.set_kij(i, j, 0.0)
+    critical = {}
+    for name, of in zip(
+        ("Tc", "pc", "omega"), (model.critical_temperature, model.critical_pressure, model.acentric_factor)
+    ):
+        critical[name] = np.array([of(s) for s in numbers])
+    return model, Mixture(changed(species(names), **critical), phases="equilibrium", equation=equation)
+
+
+@pytest.mark.parametrize("equation", ["pr", "srk"])
+def test_critical_points_beside_thermopack(equation):
+    """T, p and v: 1e-6, where ThermoPack stops at 1e-7. It finds none beyond 0.8 of methane."""
+    model, mix = pack_of_alkanes("C1,NC4,NC6", ("CH4", "nC4", "nC6"), equation)
+    for X in ([0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.05, 0.5, 0.45], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]):
+        T, v, p = model.critical(np.array(X))
+        mine = mix.critical_point(X)
+        np.testing.assert_allclose([mine["T"], mine["p"], mine["v_mol"]], [T, p, v], rtol=1e-6)
+
+
 @pytest.mark.parametrize("equation", ["pr", "srk"])
 def test_beside_thermopack(equation):
     """With ThermoPack's critical data; beta to its tolerance, 1e-7, and the volumes of both phases."""
-    package = pytest.importorskip("thermopack.cubic", reason="the package thermopack is not installed")
-    names = ("nC4", "nC5", "nC6")
-    model = package.cubic("NC4,NC5,NC6", equation.upper(), alpha="Classic")
-    numbers = range(1, 4)
-    for i in numbers:
-        for j in numbers:
-            if i != j:
-                model.set_kij(i, j, 0.0)
-    Tc, pc, omega = (
-        np.array([of(s) for s in numbers])
-        for of in (model.critical_temperature, model.critical_pressure, model.acentric_factor)
-    )
-    mix = Mixture(changed(species(names), Tc=Tc, pc=pc, omega=omega), phases="equilibrium", equation=equation)
+    model, mix = pack_of_alkanes("NC4,NC5,NC6", ("nC4", "nC5", "nC6"), equation)
 
     random, n = np.random.default_rng(7), 120
     T, p = random.uniform(300, 430, n), np.exp(random.uniform(np.log(1e5), np.log(2e6), n))

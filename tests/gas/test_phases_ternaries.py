@@ -167,6 +167,15 @@ HIGHER = {
         2607990.0,
         [0.12773, 0.07712, 0.79516],
     ),
+    # One phase was said: dodecane attracts oxygen and repels nitrogen, and both together are a liquid beside it
+    "nitrogen and oxygen beside fuel": (
+        "N2 NC12H26 O2",
+        "pr",
+        [0.085659, 0.120225, -0.039545],
+        114.0,
+        2038638.5,
+        [0.14948, 0.06366, 0.78686],
+    ),
     # One phase was said: no trial of water a little above its critical temperature
     "critical water": (
         "H2O CO NC12H26",
@@ -229,8 +238,9 @@ def test_a_start_leads_to_no_higher_pair(name):
 @pytest.mark.parametrize("given", ["e rho", "h p"])
 @pytest.mark.quick(given="e rho")
 def test_a_start_of_energies_leads_to_the_state(given):
-    """T of energies that belong to two phases, or one, is found again from the state before: 1e-7, but for one start of
-    1000. 0.5 % ended at another pair of that energy, 1 to 30 % off in T, with nothing that told so."""
+    """T of energies that belong to two phases, or one, is found again from the state before: 1e-7. 0.5 % ended at
+    another pair of that energy, 1 to 30 % off in T, with nothing that told so; the last one at two liquids 14 K above
+    the boiling point of water, whose plane was taken from water's vapour."""
     mix, before, state = steps("water, carbon monoxide and fuel")
     start = mix.properties("phases_status ln_kappa eta", **before)
     q = mix.properties("phases_status e rho h p Y", **state)
@@ -239,4 +249,4 @@ def test_a_start_of_energies_leads_to_the_state(given):
     found = mix.properties("T phases_status", Y=q["Y"], **{name: q[name] for name in given.split()}, **carried)
     off = np.abs(found["T"] / state["T"] - 1) > 1e-7
     silent = off & np.isin(found["phases_status"], (0, 1))
-    assert silent.sum() <= 3, np.flatnonzero(silent)
+    assert not silent.any(), np.flatnonzero(silent)

@@ -119,7 +119,7 @@ def test_shapes_and_what_is_none():
         ([1.0, 2.0], r"has shape \(2,\)"),
         ([1.0, -1.0, 0.0, 0.0], "has negative amounts"),
         ([0.0] * 4, "sums to 0"),
-        ([np.nan] * 4, "is not finite"),
+        ([1.0, np.inf, 1.0, 1.0], "is not finite"),
     ):
         with pytest.raises(ArgumentError, match=f"{fault}; wanted 4 amounts of moles, one for each of iC4, nC4"):
             mix.bubble_T(1e5, bad)
@@ -129,6 +129,8 @@ def test_shapes_and_what_is_none():
         mix.dew_p([300.0, 310.0], np.ones((4, 3)))
     with pytest.raises(ArgumentError, match=r"X has shape \(4, 3\); wanted one composition, 4 amounts"):
         mix.envelope(np.ones((4, 3)))
+    with pytest.raises(ArgumentError, match=r"X = \[1.0, nan, 1.0, 1.0\] has a NaN; wanted 4 amounts"):
+        mix.critical_point([1.0, np.nan, 1.0, 1.0])
     with pytest.raises(ArgumentError, match="p = -1.0; wanted positive numbers"):
         mix.bubble_T(-1.0, X)
     with pytest.raises(ArgumentError, match="phases = 'single' came"):
@@ -137,19 +139,40 @@ def test_shapes_and_what_is_none():
 
 @pytest.mark.parametrize("boundary", ["bubble_T", "dew_T", "bubble_p", "dew_p"])
 def test_a_point_without_a_state_is_nan_and_alone(boundary):
-    """NaN, infinity, zero or a number below 0 at some points: NaN there, a warning, and the others keep their bits."""
+    """Infinity, zero or a number below 0 at some points: NaN there, a warning, and the others keep their bits."""
     mix, of = mixture(ALKANES), "p" if boundary.endswith("T") else "T"
     good = np.array([3e5, 5e5] if of == "p" else [310.0, 350.0])
     given = np.array([[np.nan, good[0], -1.0], [0.0, np.inf, good[1]]])
     find = getattr(mix, boundary)
 
-    with pytest.warns(RuntimeWarning, match=rf"'{boundary}': NaN at 4 of 6 points, .* as where {of} is no positive"):
+    with pytest.warns(RuntimeWarning, match=rf"'{boundary}': NaN at 3 of 6 points, .* as where {of} is no positive"):
         found = find(given, [1.0, 1.0, 1.0, 1.0])
     assert np.isnan(found).tolist() == [[True, False, True], [True, True, False]]
     np.testing.assert_array_equal([found[0, 1], found[1, 2]], find(good, [1.0, 1.0, 1.0, 1.0]))
 
     with pytest.raises(ArgumentError, match="wanted positive numbers"):
         find([np.nan, -1.0], [1.0, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("boundary", ["bubble_T", "dew_T", "bubble_p", "dew_p"])
+def test_a_nan_stays_alone(boundary):
+    """As in `properties`: NaN at that point, without a warning; the others keep their bits. It refused the field."""
+    mix, find = mixture(ALKANES), getattr(mixture(ALKANES), boundary)
+    given = np.array([3e5, 5e5, 1e6]) if boundary.endswith("T") else np.array([310.0, 350.0, 390.0])
+    X = np.random.default_rng(1).dirichlet(np.ones(mix.ns), 3).T
+    wanted = find(given, X)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for holes in ([1], [0, 2], [0, 1, 2]):
+            some, others = given.copy(), X.copy()
+            some[holes], others[2, holes] = np.nan, np.nan
+            kept = np.delete(wanted, holes)
+            for found in (find(some, X), find(given, others), find(given, Y=others * mix.species.W[:, None])):
+                assert np.isnan(found[holes]).all()
+                np.testing.assert_allclose(np.delete(found, holes), kept, rtol=1e-14)
+        masked = find(np.ma.array(some, mask=[True, False, False]), X)
+    assert masked.mask.tolist() == [True, False, False] and np.isnan(masked.data).all()
 
 
 @pytest.mark.parametrize("boundary", ["bubble_T", "dew_T", "bubble_p", "dew_p"])

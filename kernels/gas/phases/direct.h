@@ -352,10 +352,6 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before, precise);
         const auto last = open && (size < FLAT || (system.definite && near));
         step_before = select(system.definite, most, R(0.0));
-        if (ln_phi && any_of(last)) {
-            const R ideal = -log(pi_l * o.of_l.free * inverse(o.rest));
-            FOR_SPECIES (k, NS) ln_phi[k] = select(last, R(F_l[k] + ideal), ln_phi[k]);
-        }
         FOR_SPECIES (k, NS)
             s.ln_kappa[k] = select(open, R(s.ln_kappa[k] + cut * within(d_kappa[k], 300.0)), s.ln_kappa[k]);
         s.eta = select(open, R(s.eta + cut * d_eta), s.eta);
@@ -364,6 +360,11 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         if constexpr (!PRESSURE) {
             const R pi = select(stiff_v < stiff_l, R(pi_v + d_pi_v), R(pi_l + d_pi_l));
             s.p = select(open, R(pi * (R_UNIVERSAL * s.T)), s.p);
+        }
+        if (ln_phi && any_of(last)) {
+            // The liquid's own pressure before this step may be far off, or negative: it is stiff
+            const R ideal = -log(s.p * o.at.inv_RT * o.of_l.free * inverse(o.rest));
+            FOR_SPECIES (k, NS) ln_phi[k] = select(last, R(F_l[k] + ideal), ln_phi[k]);
         }
         // There is another zero where the equation is colder than it holds: a heat capacity is negative there
         found = found || (FIXED == Fixed::T_V ? last : last && o.in_v.C_v > 0.0 && o.in_l.C_v > 0.0);

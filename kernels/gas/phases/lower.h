@@ -31,7 +31,10 @@ template <class M, class R> POINT_FN R ln_of_x(const M &, const TwoPhases<M, R> 
     return log(at_least(more, LEAST_AMOUNT)) - select(is_in_y, s.ln_K[k], R(0.0));
 }
 
-// The common tangent plane of two phases, at x as it is now: the last step of a split has moved it
+constexpr double ANOTHER_ROOT = 0.1; // relative difference of volume from which a phase is another root
+
+// The common tangent plane of two phases, at x as it is now: the last step of a split has moved it. A liquid that is
+// hotter than its boiling point, as `direct` finds it, is not the root of the lower Gibbs energy: it keeps its own.
 template <class M, class R>
 PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPhases<M, R> &s) {
     Feed<M, R> plane = feed;
@@ -39,11 +42,12 @@ PART_FN Feed<M, R> common_plane(const M &m, const Feed<M, R> &feed, const TwoPha
     R ln_phi[M::NS];
     FOR_SPECIES (k, M::NS) plane.z[k] = s.x[k];
     phase_at_pressure(m, feed.at, feed.p, plane.z, f, ln_phi);
-    plane.V = f.V;
+    const auto is_root = fabs(f.V - s.V_x) < ANOTHER_ROOT * s.V_x;
+    plane.V = select(is_root, f.V, s.V_x);
     plane.steps = R(0.0);
     FOR_SPECIES (k, M::NS) {
         plane.ln_z[k] = ln_of_x(m, s, k);
-        plane.d[k] = plane.ln_z[k] + ln_phi[k];
+        plane.d[k] = plane.ln_z[k] + select(is_root, ln_phi[k], s.ln_phi[k]);
     }
     return plane;
 }

@@ -8,6 +8,7 @@ constexpr double OF_SATURATED = 0.4; // -ln of the fugacity coefficient of a sat
 constexpr double OWN_LIQUID = -0.5;  // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
                                      // above which it may split off as that: Wilson's K is off by some 20 %
 constexpr double OF_ALL_REPELLED = 0.6; // sum of the ratios of several from which on they may be a liquid together
+constexpr double OF_ALL_LIGHTER = 1.1;  // the same of all but the heaviest species: about 1 in an ideal feed
 constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures over Tc/T - 2, below 0.5 Tc
 constexpr double MEANINGLESS = 0.35;               // T/Tc below which Wilson's K is off by a factor of e and more
 constexpr double TOO_LITTLE = 1e-8;                // of a species in the feed, to count
@@ -99,13 +100,16 @@ POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, co
         another.own[k] = select(is_other, own, R(BARRED));
     }
 
-    // An ideal liquid of all that a dense feed repels has the sum of their ratios
-    R sum = R(0.0);
+    // An ideal liquid of all that a dense feed repels has the sum of their ratios; and one of all but the heaviest
+    // species, of which the feed may repel one and attract another
+    R repelled = R(0.0), lighter = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        const auto is_repelled = another.own[k] - feed.ln_z[k] > UNLIKE && feed.at.T < LIQUEFIES * m.phase_Tc[k];
-        sum += select(is_repelled && feed.z[k] > TOO_LITTLE, exp(at_most(another.own[k], 1.0)), R(0.0));
+        const auto is_liquid = feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE;
+        const R ratio = select(is_liquid, exp(at_most(another.own[k], 1.0)), R(0.0));
+        repelled += select(another.own[k] - feed.ln_z[k] > UNLIKE, ratio, R(0.0));
+        lighter += ratio;
     }
-    another.mixed = is_dense && sum > OF_ALL_REPELLED;
+    another.mixed = is_dense && (repelled > OF_ALL_REPELLED || lighter > OF_ALL_LIGHTER);
     find_next(m, feed, is_dense, feed.p > HOT_BELOW, R(1e300), another);
 
     // After the first only those that may be a liquid: at high pressure also a little above the critical temperature

@@ -2,7 +2,8 @@
 
 All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A user may give
 masses, Y, for moles. A boundary is found between two states of the flash by bisection, so that it is as sharp as the
-test of stability: some 1e-9 of T and 1e-8 of p, less next to the critical point.
+test of stability: some 1e-9 of T and 1e-8 of p, less next to the critical point. Two liquids boil within 1e-9 of T over
+the share of the smaller one.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from ...engine.values import real_array
 from .. import check
 from ..composition import fractions, refuse_both, shown
 from ..labelled import labels_of, plain_composition
+from .two_liquids import boiling_place
 
 SCAN = 240  # states at which a line is looked at before the bisection
 DENSE_SCAN = 40  # states more at higher pressures, where a light gas dissolves in a heavy liquid
-BISECTIONS = 60
 ISOTHERM = 200  # densities at which an isotherm is looked at
 JUMP = 1e-3  # relative difference of density at which a pure species boils; less is a fluid above its critical point
 # Pa; where a scan of p begins: at 1e-9 Pa the liquid's root of a cubic, p (v - b)/(RT) of some 1e-16, is lost beside 1
@@ -37,6 +38,8 @@ COLDEST = 20.0  # K, of the models, which end at species.T_end
 TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
 ENVELOPE_SCAN, ENVELOPE_BISECTIONS = 100, 12  # temperatures at which ends of an envelope are looked for: to some 2 mK
 NAMES = "phases_status beta rho"
+BEHIND = 1e-6  # relative distance from a boundary to a state of two phases
+MAYBE_LIQUID = 0.05  # of the density of the heavier phase, from which the lighter one may be a liquid
 
 
 def given_composition(X, Y) -> dict:
@@ -48,8 +51,8 @@ def given_composition(X, Y) -> dict:
 
 def moles(mixture, name: str, given):
     """Amounts of moles (ns, ...) of a composition without labels, which is X (moles) or Y (mass): an array, a text, a
-    dict; None for a pure species. Masks stay; amounts that rounding made negative become 0. Raises ArgumentError for
-    another shape, or no composition."""
+    dict; None for a pure species. Masks and NaN stay; amounts that rounding made negative become 0. Raises
+    ArgumentError for another shape, or no composition."""
     refuse(
         mixture.options["phases"] != "equilibrium",
         "bubble and dew points need a mixture with phases = 'equilibrium'; "
@@ -73,15 +76,15 @@ def moles(mixture, name: str, given):
 
 
 def _fault(X, ns: int) -> str:
-    """The fault of amounts of moles, in words; empty where they are a composition."""
+    """The fault of amounts of moles, in words; empty where they are compositions, or NaN."""
     if X.shape[:1] != (ns,):
         return f" has shape {X.shape}"
-    if not np.isfinite(X).all():
+    if np.isinf(X).any():
         return " is not finite"
     total = X.sum(0)
     if (X < -check.SUM_Y * np.abs(total)).any():
         return " has negative amounts"
-    return "" if (total > 0).all() else " sums to 0"
+    return " sums to 0" if (total <= 0).any() else ""
 
 
 def compositions(mixture, X) -> np.ndarray:
@@ -95,6 +98,7 @@ def composition(mixture, X, Y=None) -> np.ndarray:
     ((name, given),) = given_composition(X, Y).items()
     X = moles(mixture, name, plain_composition(mixture, given, name))
     refuse(X.ndim > 1, f"{name} has shape {X.shape}; wanted one composition, {mixture.ns} amounts.")
+    refuse(np.isnan(X).any(), f"{name} = {given!r} has a NaN; wanted {mixture.ns} amounts.")
     return X / X.sum(0)
 
 
@@ -106,11 +110,14 @@ def as_one_phase(mixture):
 class Line:
     """States along T at constant p, or along p at constant T. Each point has its fixed p or T and its composition."""
 
+    BISECTIONS = 60  # to neighbours in double precision
+
     def __init__(self, mixture, X, along: str, fixed):
         self.mixture, self.along = mixture, along
         other = "p" if along == "T" else "T"
         given, X = real_array(other, fixed), compositions(mixture, X)
-        refuse(not (np.isfinite(given).all() and (given > 0).all()), f"{other} = {fixed!r}; wanted positive numbers.")
+        wrong = given[~(np.isfinite(given) & (given > 0))]
+        refuse(wrong.size, f"{other} = {wrong[:1].sum()}; wanted positive numbers.")
 
         self.shape = _common_shape(other, given.shape, X.shape)
         self.fixed = np.broadcast_to(given, self.shape).reshape(-1)
@@ -131,14 +138,23 @@ class Line:
         hottest = TEMPERATURES[1] * np.where(there, Tc, 0.0).max(0)
         return np.linspace(np.maximum(coldest, COLDEST), np.minimum(hottest, species.T_end), SCAN)
 
-    def at(self, place) -> dict:
-        """NAMES at T, or p, of this shape; the points are its last axis."""
+    def T_and_p(self, place) -> tuple[np.ndarray, np.ndarray]:
+        """T and p of states at T, or p, of this shape; the points are its last axis."""
         fixed = np.broadcast_to(self.fixed, np.shape(place))
-        state = dict(T=place, p=fixed) if self.along == "T" else dict(T=fixed, p=place)
-        X = np.broadcast_to(_aligned(self.X, np.shape(place)), (len(self.X), *np.shape(place)))
+        return (place, fixed) if self.along == "T" else (fixed, place)
+
+    def X_at(self, place) -> np.ndarray:
+        """The compositions (ns, ...) of such states."""
+        return np.broadcast_to(_aligned(self.X, np.shape(place)), (len(self.X), *np.shape(place)))
+
+    def at(self, place, names: str = NAMES) -> dict:
+        """Quantities of such states. In check mode a third phase may be reported: the two count."""
+        T, p = self.T_and_p(place)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # a scan passes places without a state
-            return self.mixture.properties(NAMES, X=X, backend="cpu", **state)
+            found = self.mixture.properties(names, T=T, p=p, X=self.X_at(place), backend="cpu")
+        status = found["phases_status"]
+        return found | {"phases_status": np.where(status == 3, 1, status)}
 
     def end_of(self, beta: float, from_high: bool) -> np.ndarray:
         """The place where one phase with this beta (0 liquid, 1 vapour) ends, coming from one end of the scan. NaN
@@ -151,12 +167,30 @@ class Line:
         passed = self._of_points(np.isnan(found))
         if passed.fixed.size and passed.looks_closer():
             found[np.isnan(found)] = passed._end_on_scan(beta, from_high)
+
+        if beta == 0.0:
+            self._let_two_liquids_boil(found, from_high)
         return found.reshape(self.shape)
 
-    def _of_points(self, mask) -> Line:
-        """The line of some of the points (points,)."""
+    def _let_two_liquids_boil(self, found, from_high: bool) -> None:
+        """Puts the first vapour of two liquids into `found` (points,), in the place of nothing, or of that where one
+        liquid splits into two."""
+        wanted, there = np.isnan(found), np.isfinite(found)
+        if there.any():
+            place = found[there] * (1 - BEHIND if from_high else 1 + BEHIND)
+            behind = self._of_points(there).at(place, "phases_status rho_l rho_v")
+            wanted[there] = (behind["phases_status"] == 1) & (behind["rho_v"] > MAYBE_LIQUID * behind["rho_l"])
+
+        points = np.flatnonzero(wanted)
+        if points.size:
+            line = self._of_points(points)
+            boils = boiling_place(line, line.scan[::-1] if from_high else line.scan)
+            found[points] = np.where(np.isnan(boils), found[points], boils)
+
+    def _of_points(self, some_points) -> Line:
+        """The line of some of the points: a mask (points,), or their numbers."""
         some = copy.copy(self)
-        some.fixed, some.X, some.scan = self.fixed[mask], self.X[:, mask], self.scan[:, mask]
+        some.fixed, some.X, some.scan = self.fixed[some_points], self.X[:, some_points], self.scan[:, some_points]
         return some
 
     def looks_closer(self) -> bool:
@@ -195,7 +229,7 @@ class Line:
 
     def _bisected(self, side: Side, pair: Pair) -> Pair:
         """The pair as near to each other as double precision has it."""
-        for _ in range(BISECTIONS):
+        for _ in range(self.BISECTIONS):
             middle = np.sqrt(pair.mine * pair.other)
             here = side.has(self.at(middle))
             pair = Pair(np.where(here, middle, pair.mine), np.where(here, pair.other, middle))
@@ -224,8 +258,7 @@ class Line:
         parts = np.linspace(1 / ISOTHERM, 1.0, ISOTHERM)[:, None]
         rho = parts * density
         T = np.broadcast_to(place if self.along == "T" else self.fixed, rho.shape)
-        X = np.broadcast_to(_aligned(self.X, rho.shape), (len(self.X), *rho.shape))
-        p = as_one_phase(self.mixture).properties("p", T=T, rho=rho, X=X, backend="cpu")["p"]
+        p = as_one_phase(self.mixture).properties("p", T=T, rho=rho, X=self.X_at(rho), backend="cpu")["p"]
         return (np.diff(p, axis=0) < 0).any(0)
 
 
@@ -336,18 +369,16 @@ def reported(name: str, mixture, given, X, Y):
     if labels:
         arrays = labels.plain(arrays)
 
-    # Points that are masked are others' work
     given = arrays.pop(of)
     ((of_species, amounts),) = arrays.items()
-    given, X, hidden = _without_mask(of, given, moles(mixture, of_species, amounts))
-    states, has_none = _of_states(of, given)
-    found = np.where(has_none, np.nan, BOUNDARIES[name](mixture, states, X))
-    if hidden is not None:
-        found = np.ma.array(found, mask=np.broadcast_to(hidden, found.shape))
+    searched = Searched.of(of, given, moles(mixture, of_species, amounts))
+    found = searched.results(BOUNDARIES[name], mixture)
 
-    values = np.broadcast_to(real_array(of, given), found.shape).reshape(1, -1)
-    there, points = np.isnan(np.ma.filled(found, 0.0)).reshape(1, -1), check.Points(found.shape)
-    notes = check.without_boundary(name, ENDS[name[-1]], there, points, {of: values})
+    values = np.broadcast_to(searched.given, found.shape).reshape(1, -1)
+    missing = np.isnan(np.ma.getdata(found)) & ~searched.silent
+    notes = check.without_boundary(
+        name, ENDS[name[-1]], missing.reshape(1, -1), check.Points(found.shape), {of: values}
+    )
 
     _tell(notes, 4)
     return labels.one(name[-1], found) if labels else found
@@ -361,33 +392,47 @@ def _tell(notes, level: int) -> None:
         warnings.warn(note, RuntimeWarning, stacklevel=level)
 
 
-def _without_mask(of: str, given, X):
-    """(T or p, X, mask of the points) of masked arrays, with another point's numbers where a point is masked; mask:
-    None where no masked array came."""
-    masked = [array for array in (given, X) if isinstance(array, np.ma.MaskedArray)]
-    if not masked:
-        return given, X, None
+@dataclasses.dataclass(frozen=True)
+class Searched:
+    """Points of a caller's arrays. Those that are left out have another point's numbers here."""
 
-    given = np.ma.asarray(given)
-    hidden = np.ma.getmaskarray(given)
-    if isinstance(X, np.ma.MaskedArray):
-        shape = _common_shape(of, given.shape, X.shape)
-        hidden = np.broadcast_to(hidden, shape) | np.ma.getmaskarray(X).any(axis=0)
-        X = np.ma.filled(X, 1.0)
-    refuse(hidden.all(), f"'{of}', 'X': all points are masked.")
+    given: np.ndarray  # T [K] or p [Pa]
+    X: np.ndarray  # amounts of moles (ns, ...)
+    silent: np.ndarray  # points that are masked, or have a NaN: their result is NaN, and nothing is told
+    left_out: np.ndarray  # these, and those whose T or p is no positive number
+    masked: np.ndarray | None  # those that are masked; None where no masked array came
 
-    values = np.broadcast_to(given.data, hidden.shape)
-    return np.where(hidden, values[~hidden][0], values), X, hidden
+    @classmethod
+    def of(cls, name: str, given, X) -> Searched:
+        """name: of T or p. Raises ArgumentError where all points are masked."""
+        given = given if isinstance(given, np.ma.MaskedArray) else real_array(name, given)
+        shape = _common_shape(name, given.shape, X.shape)
+        masked = None
+        if any(isinstance(array, np.ma.MaskedArray) for array in (given, X)):
+            masked = np.broadcast_to(np.ma.getmaskarray(given), shape) | np.ma.getmaskarray(X).any(axis=0)
+            refuse(masked.all(), f"'{name}', 'X': all points are masked.")
 
+        given, X = np.ma.getdata(given), np.ma.filled(X, 1.0)
+        silent = np.isnan(given) | np.isnan(X).any(axis=0)
+        if masked is not None:
+            silent = silent | masked
 
-def _of_states(of: str, given):
-    """(T or p, where there is no state): what is no positive number gets another point's value. A number by itself, or
-    an array without a state, stays as it is: `Line` refuses it."""
-    values = real_array(of, given)
-    has_none = ~((values > 0) & np.isfinite(values))
-    if values.ndim == 0 or has_none.all():
-        return given, np.zeros(values.shape, bool)
-    return np.where(has_none, values[~has_none][0], values), has_none
+        # Where no point has a state, the search refuses the numbers.
+        no_state = ~((given > 0) & np.isfinite(given))
+        left_out = silent if (silent | no_state).all() else silent | no_state
+        if left_out.any() and not left_out.all():
+            values = np.broadcast_to(given, shape)
+            given = np.where(left_out, values[~left_out][0], values)
+            X = np.where(np.isnan(X).any(axis=0), 1.0, X)
+        return cls(given, X, *(np.broadcast_to(points, shape) for points in (silent, left_out)), masked)
+
+    def results(self, boundary, mixture) -> np.ndarray:
+        """boundary(mixture, given, X) of the points, NaN at those that are left out; with the mask that came."""
+        if self.left_out.all():
+            found = np.full(self.left_out.shape, np.nan)
+        else:
+            found = np.where(self.left_out, np.nan, boundary(mixture, self.given, self.X))
+        return found if self.masked is None else np.ma.array(found, mask=self.masked)
 
 
 def _ends_of_dew_line(mixture, X) -> tuple[float, float]:

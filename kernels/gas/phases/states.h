@@ -128,93 +128,6 @@ POINT_FN void equilibrium_T_p_warm(const M &m, const R T, const R p, const Speci
     state_at_T_p(m, p, from_state(m, Y, T, ln_kappa, eta), vol, ln_kappa, eta, phases_status, phases_steps);
 }
 
-// ---- from e and rho
-template <class M, class R, bool HAS_T, class Species, class Out>
-POINT_FN void state_of_e_rho(const M &m, const R e, const R rho, const Species &Y, Search<M, R, HAS_T> o, R &T, R &p,
-                             R &vol, R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
-    const R T_start = o.s.T;
-    const R R_s = o.moles.R_s;
-    const auto as_one_phase = [&](R &T_one, R &missed) {
-        if constexpr (HAS_T) EquationOf<M>::from_e_rho_start(m, e, rho, Y, R_s, T_start, T_one, missed);
-        else EquationOf<M>::from_e_rho(m, e, rho, Y, R_s, T_one, missed);
-    };
-
-    Given<M, R> given;
-    give(o.moles, R(e * o.moles.W), given);
-    o.s.V = o.moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + o.moles.shift;
-    state_at_volume<Fixed::U_V>(m, given, is_warm_near_T(o), as_one_phase, o.s, status);
-    hand_on(m, o.moles, o.s, status, vol, ln_kappa, eta, steps);
-
-    const auto lost = is_lost(status);
-    T = select(lost, R(NOT_A_NUMBER), o.s.T);
-    p = select(lost, R(NOT_A_NUMBER), o.s.p);
-    unconverged = select(lost, R(2.0), R(0.0));
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_e_rho(const M &m, const R e, const R rho, const Species &Y, R &T, R &p, R &vol,
-                                R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
-    state_of_e_rho(m, e, rho, Y, from_nothing<R>(m, Y), T, p, vol, unconverged, ln_kappa, eta, phases_status,
-                   phases_steps);
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R T_start, R &T, R &p,
-                                      R &vol, R &unconverged, Out &ln_kappa, R &eta, R &phases_status,
-                                      R &phases_steps) {
-    state_of_e_rho(m, e, rho, Y, from_T(m, Y, T_start), T, p, vol, unconverged, ln_kappa, eta, phases_status,
-                   phases_steps);
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_e_rho_warm(const M &m, const R e, const R rho, const Species &Y, const R T_start,
-                                     Out &ln_kappa, R &eta, R &T, R &p, R &vol, R &unconverged, R &phases_status,
-                                     R &phases_steps) {
-    state_of_e_rho(m, e, rho, Y, from_state(m, Y, T_start, ln_kappa, eta), T, p, vol, unconverged, ln_kappa, eta,
-                   phases_status, phases_steps);
-}
-
-// ---- from h and p
-template <class M, class R, bool HAS_T, class Species, class Out>
-POINT_FN void state_of_h_p(const M &m, const R h, const R p, const Species &Y, Search<M, R, HAS_T> o, R &T, R &vol,
-                           R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
-    const R T_start = o.s.T;
-    const R R_s = o.moles.R_s;
-    const auto as_one_phase = [&](R &T_one, R &missed) {
-        if constexpr (HAS_T) EquationOf<M>::from_h_p_start(m, h, p, Y, R_s, T_start, T_one, missed);
-        else EquationOf<M>::from_h_p(m, h, p, Y, R_s, T_one, missed);
-    };
-
-    Given<M, R> given;
-    give(o.moles, R(h * o.moles.W + p * o.moles.shift), given);
-    o.s.p = p;
-    state_of_enthalpy_and_pressure(m, given, is_warm_near_T(o), as_one_phase, o.s, status);
-    hand_on(m, o.moles, o.s, status, vol, ln_kappa, eta, steps);
-
-    const auto lost = is_lost(status);
-    T = select(lost, R(NOT_A_NUMBER), o.s.T);
-    unconverged = select(lost, R(2.0), R(0.0));
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_h_p(const M &m, const R h, const R p, const Species &Y, R &T, R &vol, R &unconverged,
-                              Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
-    state_of_h_p(m, h, p, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_h_p_start(const M &m, const R h, const R p, const Species &Y, const R T_start, R &T, R &vol,
-                                    R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
-    state_of_h_p(m, h, p, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_h_p_warm(const M &m, const R h, const R p, const Species &Y, const R T_start, Out &ln_kappa,
-                                   R &eta, R &T, R &vol, R &unconverged, R &phases_status, R &phases_steps) {
-    state_of_h_p(m, h, p, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged, ln_kappa, eta,
-                 phases_status, phases_steps);
-}
-
 // ---- from T and rho
 template <class M, class R, class Out>
 POINT_FN void state_of_rho_T(const M &m, const R rho, Search<M, R, true> o, R &p, R &vol, Out &ln_kappa, R &eta,
@@ -241,88 +154,182 @@ POINT_FN void equilibrium_rho_T_warm(const M &m, const R rho, const R T, const S
     state_of_rho_T(m, rho, from_state(m, Y, T, ln_kappa, eta), p, vol, ln_kappa, eta, phases_status, phases_steps);
 }
 
-// ---- from p and rho
-template <class M, class R, bool HAS_T, class Species, class Out>
-POINT_FN void state_of_p_rho(const M &m, const R p, const R rho, const Species &Y, Search<M, R, HAS_T> o, R &T, R &vol,
-                             R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
-    const R T_start = HAS_T ? o.s.T : R(T_PLAIN);
-    const R R_s = o.moles.R_s;
-    const auto as_one_phase = [&](R &T_one, R &missed) {
-        EquationOf<M>::from_p_rho(m, p, rho, Y, R_s, T_start, T_one, missed);
-    };
+// ---- from two quantities, neither of which is T
+// What is given, with find(m, Y, o, status): T, p, V and the phases of the search o. The temperature as if the mixture
+// were one phase begins from T_start where the search has one.
+template <class M, class R> struct EnergyAndDensity {
+    R e, rho;
 
-    Given<M, R> given;
-    give(o.moles, R(o.moles.W * 0.0), given);
-    o.s.p = p;
-    o.s.V = o.moles.W / select(rho > 0.0 && p > 0.0 && p < 1e300, rho, R(NOT_A_NUMBER)) + o.moles.shift;
-    state_at_volume<Fixed::p_V>(m, given, is_warm_near_T(o), as_one_phase, o.s, status);
+    template <bool HAS_T, class Species>
+    POINT_FN void find(const M &m, const Species &Y, Search<M, R, HAS_T> &o, R &status) const {
+        const R T_start = o.s.T;
+        const R R_s = o.moles.R_s;
+        const auto as_one_phase = [&](R &T, R &missed) {
+            if constexpr (HAS_T) EquationOf<M>::from_e_rho_start(m, e, rho, Y, R_s, T_start, T, missed);
+            else EquationOf<M>::from_e_rho(m, e, rho, Y, R_s, T, missed);
+        };
+
+        Given<M, R> given;
+        give(o.moles, R(e * o.moles.W), given);
+        o.s.V = o.moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + o.moles.shift;
+        state_at_volume<Fixed::U_V>(m, given, is_warm_near_T(o), as_one_phase, o.s, status);
+    }
+};
+
+template <class M, class R> struct EnthalpyAndPressure {
+    R h, p;
+
+    template <bool HAS_T, class Species>
+    POINT_FN void find(const M &m, const Species &Y, Search<M, R, HAS_T> &o, R &status) const {
+        const R T_start = o.s.T;
+        const R R_s = o.moles.R_s;
+        const auto as_one_phase = [&](R &T, R &missed) {
+            if constexpr (HAS_T) EquationOf<M>::from_h_p_start(m, h, p, Y, R_s, T_start, T, missed);
+            else EquationOf<M>::from_h_p(m, h, p, Y, R_s, T, missed);
+        };
+
+        Given<M, R> given;
+        give(o.moles, R(h * o.moles.W + p * o.moles.shift), given);
+        o.s.p = p;
+        state_of_enthalpy_and_pressure(m, given, is_warm_near_T(o), as_one_phase, o.s, status);
+    }
+};
+
+template <class M, class R> struct EntropyAndPressure {
+    R s, p;
+
+    template <bool HAS_T, class Species>
+    POINT_FN void find(const M &m, const Species &Y, Search<M, R, HAS_T> &o, R &status) const {
+        const R T_start = o.s.T;
+        const R W = o.moles.W;
+        const R R_s = o.moles.R_s;
+        const auto as_one_phase = [&](R &T, R &missed) {
+            if constexpr (HAS_T) EquationOf<M>::from_s_p_start(m, s, p, Y, W, R_s, T_start, T, missed);
+            else EquationOf<M>::from_s_p(m, s, p, Y, W, R_s, T, missed);
+        };
+        const auto of_species = [&](const R at) { return R(entropy_of_temperature(m, at, Y) * W); };
+
+        o.s.p = p;
+        state_of_entropy_and_pressure(m, o.moles.z, R(s * W), is_warm_near_T(o), as_one_phase, of_species, o.s, status);
+    }
+};
+
+template <class M, class R> struct PressureAndDensity {
+    R p, rho;
+
+    template <bool HAS_T, class Species>
+    POINT_FN void find(const M &m, const Species &Y, Search<M, R, HAS_T> &o, R &status) const {
+        const R T_start = HAS_T ? o.s.T : R(T_PLAIN);
+        const R R_s = o.moles.R_s;
+        const auto as_one_phase = [&](R &T, R &missed) {
+            EquationOf<M>::from_p_rho(m, p, rho, Y, R_s, T_start, T, missed);
+        };
+
+        Given<M, R> given;
+        give(o.moles, R(o.moles.W * 0.0), given); // NaN where Y is no composition
+        o.s.p = p;
+        o.s.V = o.moles.W / select(rho > 0.0 && p > 0.0 && p < 1e300, rho, R(NOT_A_NUMBER)) + o.moles.shift;
+        state_at_volume<Fixed::p_V>(m, given, is_warm_near_T(o), as_one_phase, o.s, status);
+    }
+};
+
+// The state of what is given, from where the search begins; returns its p
+template <class M, class R, bool HAS_T, class Both, class Species, class Out>
+POINT_FN R state_of(const M &m, const Both &both, const Species &Y, Search<M, R, HAS_T> o, R &T, R &vol, R &unconverged,
+                    Out &ln_kappa, R &eta, R &status, R &steps) {
+    both.find(m, Y, o, status);
     hand_on(m, o.moles, o.s, status, vol, ln_kappa, eta, steps);
 
     const auto lost = is_lost(status);
     T = select(lost, R(NOT_A_NUMBER), o.s.T);
     unconverged = select(lost, R(2.0), R(0.0));
+    return select(lost, R(NOT_A_NUMBER), o.s.p);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_e_rho(const M &m, const R e, const R rho, const Species &Y, R &T, R &p, R &vol,
+                                R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    p = state_of(m, EnergyAndDensity<M, R>{e, rho}, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta,
+                 phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R T_start, R &T, R &p,
+                                      R &vol, R &unconverged, Out &ln_kappa, R &eta, R &phases_status,
+                                      R &phases_steps) {
+    p = state_of(m, EnergyAndDensity<M, R>{e, rho}, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta,
+                 phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_e_rho_warm(const M &m, const R e, const R rho, const Species &Y, const R T_start,
+                                     Out &ln_kappa, R &eta, R &T, R &p, R &vol, R &unconverged, R &phases_status,
+                                     R &phases_steps) {
+    p = state_of(m, EnergyAndDensity<M, R>{e, rho}, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged,
+                 ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_h_p(const M &m, const R h, const R p, const Species &Y, R &T, R &vol, R &unconverged,
+                              Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    state_of(m, EnthalpyAndPressure<M, R>{h, p}, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta,
+             phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_h_p_start(const M &m, const R h, const R p, const Species &Y, const R T_start, R &T, R &vol,
+                                    R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    state_of(m, EnthalpyAndPressure<M, R>{h, p}, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta,
+             phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_h_p_warm(const M &m, const R h, const R p, const Species &Y, const R T_start, Out &ln_kappa,
+                                   R &eta, R &T, R &vol, R &unconverged, R &phases_status, R &phases_steps) {
+    state_of(m, EnthalpyAndPressure<M, R>{h, p}, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged,
+             ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_s_p(const M &m, const R s, const R p, const Species &Y, R &T, R &vol, R &unconverged,
+                              Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    state_of(m, EntropyAndPressure<M, R>{s, p}, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta,
+             phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_s_p_start(const M &m, const R s, const R p, const Species &Y, const R T_start, R &T, R &vol,
+                                    R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    state_of(m, EntropyAndPressure<M, R>{s, p}, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta,
+             phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_s_p_warm(const M &m, const R s, const R p, const Species &Y, const R T_start, Out &ln_kappa,
+                                   R &eta, R &T, R &vol, R &unconverged, R &phases_status, R &phases_steps) {
+    state_of(m, EntropyAndPressure<M, R>{s, p}, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged,
+             ln_kappa, eta, phases_status, phases_steps);
 }
 
 template <class M, class R, class Species, class Out>
 POINT_FN void equilibrium_p_rho(const M &m, const R p, const R rho, const Species &Y, R &T, R &vol, R &unconverged,
                                 Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
-    state_of_p_rho(m, p, rho, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta, phases_status,
-                   phases_steps);
+    state_of(m, PressureAndDensity<M, R>{p, rho}, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta,
+             phases_status, phases_steps);
 }
 
 template <class M, class R, class Species, class Out>
 POINT_FN void equilibrium_p_rho_start(const M &m, const R p, const R rho, const Species &Y, const R T_start, R &T,
                                       R &vol, R &unconverged, Out &ln_kappa, R &eta, R &phases_status,
                                       R &phases_steps) {
-    state_of_p_rho(m, p, rho, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta, phases_status,
-                   phases_steps);
+    state_of(m, PressureAndDensity<M, R>{p, rho}, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta,
+             phases_status, phases_steps);
 }
 
 template <class M, class R, class Species, class Out>
 POINT_FN void equilibrium_p_rho_warm(const M &m, const R p, const R rho, const Species &Y, const R T_start,
                                      Out &ln_kappa, R &eta, R &T, R &vol, R &unconverged, R &phases_status,
                                      R &phases_steps) {
-    state_of_p_rho(m, p, rho, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged, ln_kappa, eta,
-                   phases_status, phases_steps);
-}
-
-// ---- from s and p
-template <class M, class R, bool HAS_T, class Species, class Out>
-POINT_FN void state_of_s_p(const M &m, const R s, const R p, const Species &Y, Search<M, R, HAS_T> o, R &T, R &vol,
-                           R &unconverged, Out &ln_kappa, R &eta, R &status, R &steps) {
-    const R T_start = o.s.T;
-    const R W = o.moles.W;
-    const R R_s = o.moles.R_s;
-    const auto as_one_phase = [&](R &T_one, R &missed) {
-        if constexpr (HAS_T) EquationOf<M>::from_s_p_start(m, s, p, Y, W, R_s, T_start, T_one, missed);
-        else EquationOf<M>::from_s_p(m, s, p, Y, W, R_s, T_one, missed);
-    };
-    const auto of_species = [&](const R at) { return R(entropy_of_temperature(m, at, Y) * W); };
-
-    o.s.p = p;
-    state_of_entropy_and_pressure(m, o.moles.z, R(s * W), is_warm_near_T(o), as_one_phase, of_species, o.s, status);
-    hand_on(m, o.moles, o.s, status, vol, ln_kappa, eta, steps);
-
-    const auto lost = is_lost(status);
-    T = select(lost, R(NOT_A_NUMBER), o.s.T);
-    unconverged = select(lost, R(2.0), R(0.0));
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_s_p(const M &m, const R s, const R p, const Species &Y, R &T, R &vol, R &unconverged,
-                              Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
-    state_of_s_p(m, s, p, Y, from_nothing<R>(m, Y), T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_s_p_start(const M &m, const R s, const R p, const Species &Y, const R T_start, R &T, R &vol,
-                                    R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
-    state_of_s_p(m, s, p, Y, from_T(m, Y, T_start), T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
-}
-
-template <class M, class R, class Species, class Out>
-POINT_FN void equilibrium_s_p_warm(const M &m, const R s, const R p, const Species &Y, const R T_start, Out &ln_kappa,
-                                   R &eta, R &T, R &vol, R &unconverged, R &phases_status, R &phases_steps) {
-    state_of_s_p(m, s, p, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged, ln_kappa, eta,
-                 phases_status, phases_steps);
+    state_of(m, PressureAndDensity<M, R>{p, rho}, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged,
+             ln_kappa, eta, phases_status, phases_steps);
 }
