@@ -92,6 +92,47 @@ PHASE_PART MaskOf<R> has_gone(const M &m, Feed<M, R> &feed, const MaskOf<R> ask,
     return ask && rest > -UNSTABLE;
 }
 
+// The split of the points of `known`, from the trial that their test found in a call before
+template <class M, class R>
+POINT_FN MaskOf<R> split_from_trial(const M &m, Feed<M, R> &feed, const MaskOf<R> known, const State<M, R> &s,
+                                    TwoPhases<M, R> &two) {
+    if (!any_of(known)) return known;
+
+    Verdict<M, R> verdict;
+    verdict.unstable = verdict.certain = verdict.alone = nowhere<R>();
+    verdict.is_vapour = verdict.tm = R(0.0);
+    FOR_SPECIES (k, M::NS) verdict.ln_W[0][k] = verdict.ln_W[1][k] = verdict.ln_W[2][k] = feed.ln_z[k];
+    recall_trial(s, verdict);
+    return split_unstable(m, feed, known, verdict, two, BEST_TRIAL);
+}
+
+// The points of `unknown` that have two phases, by the whole test of stability. An unstable feed is put off, and split
+// in the next call from the trial that was found; where that fails the test is made again, for all its trials. lost:
+// unstable feeds of which no split is found
+template <class M, class R>
+POINT_FN MaskOf<R> search_phases(const M &m, Feed<M, R> &feed, MaskOf<R> unknown, TwoPhases<M, R> &two, State<M, R> &s,
+                                 MaskOf<R> &lost) {
+    auto found = split_from_trial(m, feed, unknown && is_put_off_with_trial(s), s, two);
+    unknown = unknown && !found;
+    if (any_of(unknown)) {
+        Verdict<M, R> verdict;
+        test_stability(m, feed, unknown, verdict);
+        unknown = unknown && !put_off_with_trial(verdict.unstable, verdict, s);
+
+        const auto unstable = unknown && verdict.unstable;
+        if (any_of(unstable)) {
+            const auto now = split_unstable(m, feed, unstable, verdict, two);
+            auto missed = unstable && verdict.certain && !now;
+            if (any_of(missed)) missed = missed && !has_gone(m, feed, missed, verdict);
+            lost = lost || missed;
+            found = found || now;
+        }
+        keep_test(m, feed, unknown, unknown && !unstable, verdict, s);
+    }
+    if (any_of(found)) take_lower_split(m, feed, found, two);
+    return found;
+}
+
 // Fills V, ln kappa and eta of s at its T and p for the points of `ask`; warm: those whose ln kappa and eta are a
 // start of two phases.
 template <class M, class R>
@@ -143,21 +184,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         lost = rest && !is_state;
         auto unknown = tested && is_state && !is_followed(m, feed, tested && is_state, s);
         unknown = unknown && !put_off(unknown, s.T, s);
-        if constexpr (!IS_QUICK_PASS<M>) {
-            if (any_of(unknown)) {
-                Verdict<M, R> verdict;
-                test_stability(m, feed, unknown, verdict);
-                if (any_of(verdict.unstable)) {
-                    const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
-                    take_lower_split(m, feed, now, two);
-                    found = found || now;
-                    auto missed = verdict.certain && !now;
-                    if (any_of(missed)) missed = missed && !has_gone(m, feed, missed, verdict);
-                    lost = lost || missed;
-                }
-                keep_test(m, feed, unknown, unknown && !verdict.unstable, verdict, s);
-            }
-        }
+        if constexpr (!IS_QUICK_PASS<M>) found = found || search_phases(m, feed, unknown, two, s, lost);
         s.V = select(ask && !found, whole.V, s.V);
     }
     if (any_of(found)) set_two_phases(m, feed, two, found, s);

@@ -10,7 +10,9 @@ constexpr double PRECISE = 1e-12;   // the next step that is not taken, in ln K:
 constexpr double LEANS = 0.01;      // and down to which the phases of a start keep the roots that they are to have
 constexpr double SAME_PHASE = 1e-5; // largest |ln K_i| of a split into twice the same phase
 constexpr double DISTINCT = 0.1;    // largest |ln K_i| from which on beta tells whether there are two phases
-constexpr int RACHFORD_STEPS = 30;
+constexpr int BEST_TRIAL = 1, ALL_TRIALS = 1000;       // starts of a split that are tried
+constexpr int RACHFORD_STEPS = 30, NEARBY_STEPS = 4;   // the latter from a beta that is nearly known
+constexpr double ON_THE_WAY = 1e-6, AT_THE_END = 1e-8; // relative steps of that beta which are the last
 
 // Whether Newton's step, the largest of the unknowns, is the last: the next would be C step^2 with C = step/before^2.
 template <class R> POINT_FN MaskOf<R> is_last_step(const R step, const R before, const R precise) {
@@ -23,11 +25,26 @@ template <class M, class R> struct TwoPhases {
     R ln_phi[M::NS], V_x, V_y; // of x, and volumes, at the last step
 };
 
+// Amounts of the points of `where` from b, the share of the smaller phase; for_liquid: that is x. ratio: K, or 1/K for
+// x
+template <class M, class R>
+POINT_FN void set_amounts(const M &, const R *z, const R *ratio, const R b, const MaskOf<R> for_liquid,
+                          const MaskOf<R> where, TwoPhases<M, R> &s) {
+    s.beta = select(where, select(for_liquid, R(1.0 - b), b), s.beta);
+    s.rest = select(where, select(for_liquid, b, R(1.0 - b)), s.rest);
+    FOR_SPECIES (i, M::NS) {
+        const R one = z[i] * inverse(R(1.0 + b * (ratio[i] - 1.0)));
+        const R other = one * ratio[i];
+        s.x[i] = select(where, select(for_liquid, other, one), s.x[i]);
+        s.y[i] = select(where, select(for_liquid, one, other), s.y[i]);
+    }
+}
+
 // Solves sum z_i (K_i - 1)/(1 + beta (K_i - 1)) = 0 for the smaller of the two phases, K -> 1/K if this is the liquid,
 // so that a trace of it keeps its digits. beta may lie outside (0, 1) (negative flash); the bracket is that of
 // Leibovici & Neoschil 1992 (original not seen). Only the points of `ask` change.
 template <class M, class R>
-POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> ask, TwoPhases<M, R> &s) {
+POINT_FN void rachford_rice(const M &m, const R *z, const R *K, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     R half = R(0.0);
     R ratio[NS];
@@ -76,14 +93,37 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
         if (everywhere(!open)) break;
     }
 
-    s.beta = select(ask, select(for_liquid, R(1.0 - b), b), s.beta);
-    s.rest = select(ask, select(for_liquid, b, R(1.0 - b)), s.rest);
-    FOR_SPECIES (i, NS) {
-        const R one = z[i] * inverse(R(1.0 + b * k[i]));
-        const R other = one * ratio[i];
-        s.x[i] = select(ask, select(for_liquid, other, one), s.x[i]);
-        s.y[i] = select(ask, select(for_liquid, one, other), s.y[i]);
+    set_amounts(m, z, ratio, b, for_liquid, ask, s);
+}
+
+// The same where beta is nearly known and in (0, 1): Newton's method without a bracket. enough: relative step that is
+// the last, which leaves its square. The points of `ask` that need the bracket
+template <class M, class R>
+POINT_FN MaskOf<R> rachford_rice_nearby(const M &m, const R *z, const R *K, const MaskOf<R> ask, const double enough,
+                                        TwoPhases<M, R> &s) {
+    constexpr int NS = M::NS;
+    R ratio[NS];
+    const auto for_liquid = s.rest < s.beta;
+    FOR_SPECIES (i, NS) ratio[i] = select(for_liquid, inverse(K[i]), K[i]);
+
+    R b = select(for_liquid, s.rest, s.beta);
+    auto open = ask;
+    UNROLL_BY(1)
+    for (int step = 0; step < NEARBY_STEPS && any_of(open); ++step) {
+        R f = R(0.0), slope = R(1e-300);
+        FOR_SPECIES (i, NS) {
+            const R k = ratio[i] - 1.0;
+            const R d = k * inverse(R(1.0 + b * k));
+            const R term = z[i] * d;
+            f += term;
+            slope += term * d;
+        }
+        const R change = f * inverse(slope);
+        b = select(open, R(b + change), b);
+        open = open && !(b > 0.0 && b < 0.6 && fabs(change) < enough * b);
     }
+    set_amounts(m, z, ratio, b, for_liquid, ask && !open, s);
+    return open;
 }
 
 // Where Rachford & Rice's beta is outside (0, 1) though the feed is unstable: beta goes a part of the way to that end,
@@ -195,6 +235,12 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         s.y[k] = select(ask, feed.z[k], s.y[k]);
     }
 
+    const auto share = [&](const MaskOf<R> where, const double enough) {
+        auto rest = where;
+        if constexpr (!is_unstable) rest = rachford_rice_nearby(m, feed.z, K, where, enough, s);
+        if (any_of(rest)) rachford_rice(m, feed.z, K, rest, s);
+    };
+
     UNROLL_BY(1)
     for (int count = 0; count < effort.most; ++count) {
         // Compositions of this K
@@ -206,7 +252,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
             K[k] = root_K[k] * root_K[k];
             far = larger(select(feed.z[k] > ABSENT, R(fabs(s.ln_K[k])), R(0.0)), far);
         }
-        rachford_rice(m, feed.z, K, open, s);
+        share(open, ON_THE_WAY);
         auto moved = nowhere<R>();
         if constexpr (is_unstable) {
             if (count < FREE) moved = keep_inside(m, feed.z, K, beta_before, rest_before, s) && open;
@@ -273,7 +319,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
 
     // Compositions of the last K
     FOR_SPECIES (k, NS) K[k] = exp(within(s.ln_K[k], 200.0));
-    rachford_rice(m, feed.z, K, found, s);
+    share(found, AT_THE_END);
     return found;
 }
 
@@ -343,11 +389,11 @@ PHASE_PART void start_depleted(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 // The two phases of an unstable feed, from the trials of its test. One start after the other, each for the points that
 // the starts before did not lead to 0 < beta < 1: the best trial; as much of it at its stationary point as there is;
 // that beside what is left of the feed; the vapour-like and the liquid-like trial at their stationary points; both of
-// these together; Wilson's K; trials that are rich in one species, at their stationary points. The points of `ask` that
-// were found.
+// these together; Wilson's K; trials that are rich in one species, at their stationary points. attempts: how many of
+// these. The points of `ask` that were found.
 template <class M, class R>
 PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict,
-                                    TwoPhases<M, R> &s) {
+                                    TwoPhases<M, R> &s, const int attempts = ALL_TRIALS) {
     constexpr int NS = M::NS;
     enum { BEST, BEST_AT_END, DEPLETED, VAPOUR_AT_END, LIQUID_AT_END, BOTH, WILSON, RICH };
     auto todo = ask;
@@ -356,7 +402,7 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
     FOR_SPECIES (k, NS) critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
     const R of_feed = select(feed.V > critical, R(-LEAN), R(LEAN));
     UNROLL_BY(1)
-    for (int attempt = 0; attempt < RICH + NS; ++attempt) {
+    for (int attempt = 0; attempt < RICH + NS && attempt < attempts; ++attempt) {
         R ln_K[NS];
         if (attempt == WILSON) wilson(m, feed, ln_K);
         else if (attempt == BOTH) {

@@ -74,8 +74,12 @@ template <class How, class P> struct Order {
         __syncthreads();
 
         // Numbers of each kind, and where each begins
+        int *const kinds = list[0] + 2 * LISTED; // free between two windows
         UNROLL_BY(4)
-        for (int i = threadIdx.x; i < count; i += How::THREADS) take_one_of(end, kind_of(first + i));
+        for (int i = threadIdx.x; i < count; i += How::THREADS) {
+            kinds[i] = kind_of(first + i);
+            take_one_of(end, kinds[i]);
+        }
         __syncthreads();
         if (threadIdx.x == 0) {
             for (int k = 0, begin = 0; k < P::KINDS; ++k) {
@@ -89,7 +93,7 @@ template <class How, class P> struct Order {
         // Places
         UNROLL_BY(4)
         for (int i = threadIdx.x; i < count; i += How::THREADS) {
-            const int kind = kind_of(first + i);
+            const int kind = kinds[i];
             const int to = take_one_of(end, kind);
             if (kind >= 0) place[to] = first + i;
         }
