@@ -295,35 +295,32 @@ def is_regular(c, g, m) -> bool:
 # ---- Record and constants
 
 
+def _power(species) -> np.ndarray:
+    return mapped_numbers(species).m
+
+
 def _offset(species) -> np.ndarray:
-    return mapped_numbers(species).c * mapped_numbers(species).Tc
+    return mapped_numbers(species).c * mapped_numbers(species).Tc / _power(species)
 
 
 def _slope(species) -> np.ndarray:
     return mapped_numbers(species).g / mapped_numbers(species).Tc
 
 
-def _rest(species) -> np.ndarray:
-    """d of n r = slope + d r, with n = factor + slope T and r = 1/(T + offset)."""
-    return 1 - mapped_numbers(species).g - _slope(species) * _offset(species)
-
-
-def _power(species) -> np.ndarray:
-    return mapped_numbers(species).m
-
-
 # sqrt(alpha) = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, as gain r^m n: rational_root of attraction.h
 RATIONAL = General(
-    gain=lambda species: ((1 + mapped_numbers(species).c) * mapped_numbers(species).Tc) ** _power(species),
+    gain=lambda species: (
+        ((1 + mapped_numbers(species).c) * mapped_numbers(species).Tc / _power(species)) ** _power(species)
+    ),
     constants={
-        "power": _power,
+        "share": lambda species: 1 / _power(species),
         "offset": _offset,
         "factor": lambda species: 1 - mapped_numbers(species).g,
         "slope": _slope,
-        "steep": lambda species: -_power(species) * _rest(species),
+        "curb": lambda species: (1 - 1 / _power(species)) * _slope(species),
     },
-    scaled=("factor", "slope", "steep"),
-    text="rational_root(m, T, R(1.0), root, root_T, root_TT, power, offset, factor, slope, steep);",
+    scaled=("factor", "slope", "curb"),
+    text="rational_root(m, T, R(1.0), root, root_T, root_TT, share, offset, factor, slope, curb);",
 )
 
 add(
