@@ -29,10 +29,8 @@ POINT_FN void mapped_root(const M &m, const R T, const R p, const R R_s, const R
 
     const R B = b_mix * inv_ideal;
     const R A = a_mix * inv_RT * inv_ideal;
-    const R inv_b = 1.0 / b_mix;
-    const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3),
-                       per_b = volume_map(R(0.0), R(map_1 * inv_b), R(map_2 * inv_b), R(map_3 * inv_b));
-    const R u = free_root(m, A, B, delta_mix, per_b);
+    const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3);
+    const R u = free_root(m, A, B, delta_mix, map_of_root(map, b_mix));
 
     v_free = u * v_ideal;
     map_at(map, b_mix, v_free, shift_mix, shift_w);
