@@ -404,9 +404,10 @@ def test_single_precision_over_the_box(row):
 
 
 def test_signs_of_alpha():
-    """alpha' < 0 < alpha'' from 0.05 to 60 Tc in all rows but those named, which have it otherwise somewhere."""
+    """alpha' < 0 < alpha'' from 0.05 to 60 Tc in all rows but those that say so, of quantum fluids and hydrogen
+    bonds."""
     odd = {row for row, f in fluids().items() if not model.is_regular(f.alpha_c, f.alpha_g, f.alpha_m)}
-    assert odd == set(model.ODD_ALPHA)
+    assert odd == {row for row, f in fluids().items() if f.alpha == "odd"} == {"H2", "pH2", "He", "H2O", "CH3OH"}
 
 
 def test_bounds_of_the_rows():
