@@ -174,7 +174,7 @@ def test_refused_options_of_the_reference(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text("no marks")
     for arguments, message in (
-        (["--fluids", "N3"], "--fluids N3: not there"),
+        (["--fluids", "N3"], "fluid 'N3' is not in CoolProp"),
         (
             ["--fluids", "N2", "--states", "100", "--models", "default", "--page", str(page)],
             "wanted a page with the lines",

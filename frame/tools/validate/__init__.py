@@ -99,7 +99,7 @@ ARGUMENTS = {
     "--fluids": dict(
         type=split,
         metavar="NAME,NAME",
-        help="reference: some of the fluids (default: all)",
+        help="reference: some of the fluids, or others by CoolProp's names (default: all of fluids.csv)",
     ),
     "--page": dict(
         type=pathlib.Path,
