@@ -10,7 +10,7 @@
 template <class M, class R, class N>
 POINT_FN void rational_root(const M &, const R T, const R amount, R &root, R &root_T, R &root_TT, const N share,
                             const N offset, const N factor, const N slope, const N curb) {
-    const R r = 1.0 / (share * T + offset);
+    const R r = inverse(R(share * T + offset));
     const R r2 = square(r);
     const R k = amount * either(roughly_less(share, N(0.25)), square(square(r2)), r2);
     root = k * (factor + slope * T);
