@@ -128,13 +128,6 @@ template <bool GIVEN = false> struct Field {
     }
 };
 
-// Eight sums over the species that several bodies of a program read. They lie beside the species values of the point.
-// The first body that asks forms them.
-struct SharedSums {
-    double of[8];
-    bool formed = false;
-};
-
 // Species values of a thread's point in shared memory. Each thread has its own column.
 struct Column {
     outside *base;
@@ -143,5 +136,4 @@ struct Column {
         copy_async(base + s * COLUMN_STRIDE, from.at(s));
     }
     POINT_FN OtherColumn of_lane(int lane) const { return {base - (int)(threadIdx.x & 31) + lane}; }
-    mutable SharedSums shared;
 };

@@ -61,8 +61,7 @@ template <class M, class Species> POINT_FN auto delta_of(const M &m, const Speci
 template <class M, class R, class Species>
 POINT_FN void cubic_delta(const M &m, const Species &Y, const R W, R &delta_mix) {
     R per_mass;
-    if constexpr (SHARES_SUMS<M, Species>) per_mass = shared_sum<R>(m, Y, OF_DELTA);
-    else weighted_sum<M::NS>(per_mass, m.delta_numbers, Y);
+    weighted_sum<M::NS>(per_mass, m.delta_numbers, Y);
     delta_mix = W * per_mass;
 }
 

@@ -61,14 +61,11 @@ template <class M, class R, class Species>
 POINT_FN void map_and_covolume(const M &m, const R T, const Species &Y, R &b_mix, VolumeMap<R> &map, R &shift_T,
                                R &shift_TT) {
     if constexpr (SUMS_BY_UNITS) {
-        R rows[MAPPED_SUMS], sums[7];
-        if constexpr (SHARES_SUMS<M, Species>) {
-            UNROLL
-            for (int k = 0; k < MAPPED_SUMS; ++k) rows[k] = shared_sum<R>(m, Y, k);
-        } else sums_of_rows<MAPPED_SUMS, M>(m.map_tiles, Y, rows);
-        b_mix = rows[OF_B];
+        R rows[5], sums[7];
+        sums_of_rows<5, M>(m.map_tiles, Y, rows);
+        b_mix = rows[4];
         UNROLL
-        for (int k = 0; k < 7; ++k) sums[k] = k < OF_B ? rows[OF_MAP + k] : R(0.0);
+        for (int k = 0; k < 7; ++k) sums[k] = k < 4 ? rows[k] : R(0.0);
         add_swelling(m, T, Y, sums + 4);
         map_of_sums(sums, map, shift_T, shift_TT);
     } else {

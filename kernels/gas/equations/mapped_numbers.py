@@ -346,8 +346,8 @@ LAW = {
 
 
 def volume_map(species, options) -> Constants:
-    """Rows of the map: c_0 .. c_3 [m3/kg], b 1.4 Q Tc [m3 K/kg] and 0.4 Tc [K] of each species; for matrix units the
-    rows of MappedSum in pairs.h; the species that have tau, that have c_1 to c_3, and whose m is 2, not 8."""
+    """Rows of the map: c_0 .. c_3 [m3/kg], b 1.4 Q Tc [m3 K/kg] and 0.4 Tc [K] of each species; c_0 .. c_3 and b for
+    matrix units; the species that have tau, that have c_1 to c_3, and whose m is 2, not 8."""
     numbers = mapped_numbers(species)
     _, b = CUBICS[options["equation"]].ab(species)
 
@@ -355,7 +355,6 @@ def volume_map(species, options) -> Constants:
     swelling = b / species.W * Q * (1 + TAU_POLE) * numbers.Tc
     curve = b / species.W * numbers.P
     rows = [*curve, swelling, TAU_POLE * numbers.Tc]
-    whole = np.ones(species.ns)  # the mass fractions themselves, whose sum is looked at
 
     notes = []
     for kind, text in LAW.items():
@@ -375,7 +374,7 @@ def volume_map(species, options) -> Constants:
     ]
     return Constants(
         {"map_numbers": np.stack(rows)},
-        unit_rows={"map_tiles": np.stack([*curve, b / species.W, numbers.delta_1 / species.W, 1 / species.W, whole])},
+        unit_rows={"map_tiles": np.stack([*curve, b / species.W])},
         members="".join(members),
         notes=notes,
     )

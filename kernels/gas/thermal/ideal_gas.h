@@ -13,10 +13,7 @@ template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weig
 }
 
 template <class M, class R, class Species> POINT_FN void molar_mass(const M &m, const Species &Y, R &W, R &R_s) {
-    R moles;
-    if constexpr (SHARES_SUMS<M, Species>)
-        moles = select(is_whole(shared_sum<R>(m, Y, OF_MASS)), shared_sum<R>(m, Y, OF_MOLES), R(NOT_A_NUMBER));
-    else moles = mean_of<R, M>(m.inv_W, Y);
+    const R moles = mean_of<R, M>(m.inv_W, Y);
     W = 1.0 / moles;
     R_s = R_UNIVERSAL * moles;
 }

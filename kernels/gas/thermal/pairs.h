@@ -336,25 +336,6 @@ POINT_FN void sums_and_squares(const scalar *rows, const scalar *others, const S
     }
 }
 
-// The sums of equation `mapped` that do not depend on the state, in the order of the rows of m.map_tiles. A GPU's
-// matrix units form all of them at once, where species values lie in shared memory.
-enum MappedSum { OF_MAP = 0, OF_B = 4, OF_DELTA, OF_MOLES, OF_MASS, MAPPED_SUMS };
-
-template <class M, class Species, class = void> constexpr bool SHARES_SUMS = false;
-template <class M, class Species>
-constexpr bool SHARES_SUMS<M, Species, decltype((void)&M::map_tiles, (void)&Species::shared)> = SUMS_BY_UNITS;
-
-template <class R, class M, class Species> POINT_FN R shared_sum(const M &m, const Species &Y, const int row) {
-    if (!Y.shared.formed) {
-        R sums[MAPPED_SUMS];
-        sums_of_rows<MAPPED_SUMS, M>(m.map_tiles, Y, sums);
-        UNROLL
-        for (int k = 0; k < MAPPED_SUMS; ++k) Y.shared.of[k] = sums[k].v;
-        Y.shared.formed = true;
-    }
-    return R(Y.shared.of[row]);
-}
-
 // y M y with the three constant matrices of which a_ij(T) is made: pair_constant - 2 pair_linear s + pair_square s^2
 // (option mixing = pseudocritical), or (pair_constant + pair_square s^2)/s (a Redlich-Kwong phase that brings its own)
 template <class R> struct PairSums {
