@@ -211,8 +211,8 @@ def flat(monkeypatch):
 
 
 def test_without_a_map_it_is_a_translated_cubic(flat):
-    """Every number within 200 roundings of its terms; what is a difference (h_p, e_p), a sum with a large part (h, s) or
-    a sum of logarithms (cubic_L of a thin gas) of the largest."""
+    """Every number within 200 roundings of its terms; what is a difference (h_p, e_p), a sum with a large part (h, s)
+    or a sum of logarithms (cubic_L of a thin gas) of the largest."""
     rows = ("N2", "CH4", "CO2", "nC12")
     plain = data(*rows)
     numbers = model.mapped_numbers(plain)
