@@ -18,7 +18,6 @@ from kernels.engine.registry import split
 from ..errors import ArgumentError, closest
 from .figures import pyplot, save
 from .reference_fluids import FLUIDS, QUANTITIES, Critical, Reference, States
-from .reference_species import species
 from .validate import reference
 
 GRID = 70, 50  # temperatures and pressures of a map, both in their logarithm
@@ -30,7 +29,7 @@ ARGUMENTS = {
     "--fluids": dict(
         type=split,
         metavar="NAME,...",
-        help=f"accuracy: some of {', '.join(FLUIDS)} (default: {','.join(SHOWN)})",
+        help=f"accuracy: some of {', '.join(FLUIDS)}, or other names of CoolProp (default: {','.join(SHOWN)})",
     ),
     "--models": dict(
         action="append",
@@ -64,18 +63,20 @@ def run(given, mixture) -> pathlib.Path:
                 f"--what {name}: no reference{closest(name, QUANTITIES)}; wanted {', '.join(QUANTITIES)}."
             )
 
-    panels = maps(mixture, given.fluids or SHOWN, given.models, quantities, kernels.get_backend(given.backend))
+    chosen = given.fluids or SHOWN
+    backend = kernels.get_backend(given.backend)
+    panels = maps(mixture, chosen, given.models, quantities, backend, given.fluid_table)
     figure = _draw(plt, panels, len(quantities))
     return save(plt, figure, given.out, dpi=110)
 
 
-def maps(mixture, fluids, models, quantities, backend) -> list[Panel]:
-    """The panels, by fluid, model, quantity. mixture None: species of the reference."""
-    known = reference.pure(mixture) if mixture else {fluid: fluid for fluid in FLUIDS}
-    names = reference.wanted(known, fluids)
+def maps(mixture, fluids, models, quantities, backend, table=None) -> list[Panel]:
+    """The panels, by fluid, model, quantity. mixture None: species of the reference; table: path of a user's table with
+    parameters of some."""
+    names = reference.wanted(reference.pure(mixture), fluids) if mixture else {fluid: fluid for fluid in fluids}
     references = {fluid: Reference(fluid) for fluid in names}
     if mixture is None:
-        mixture = kernels.Mixture.from_species(species(references))
+        mixture = reference.of_reference(references, table)
     compared, _ = reference.models(mixture, models)
 
     panels = []

@@ -135,7 +135,7 @@ class Reference:
             state.rhomass_critical(),
         )
         self.quantum = state.T_critical() < 40
-        coldest = 1.0 if self.quantum else LOWEST
+        coldest = LOWEST if LOWEST < 0.5 * self.critical.Tc else 1.0
         self.T_range = max(state.Ttriple() * 1.002, coldest), min(state.Tmax(), HIGHEST[0])
         self.p_highest = min(state.pmax(), HIGHEST[1])
 

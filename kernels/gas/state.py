@@ -208,14 +208,16 @@ class State:
             made = {name: self._on_host(bound[name]) for name in program.writes}
             self.notes += check.check_results(program, made, given, self.points, self.mixture.species)
         elif not self.explained or limited:
-            self._note_reports(program, bound)
-            self._note_nan(program, bound)
+            reported = self._note_reports(program, bound)
+            if not reported:
+                self._note_nan(program, bound)
 
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
-    def _note_reports(self, program, bound: dict) -> None:
-        """Notes of points that statuses report. NaN in is NaN out, without a note; a Y that is no composition has a
-        note of its sum."""
+    def _note_reports(self, program, bound: dict) -> bool:
+        """Notes of points that statuses report; whether there are any. NaN in is NaN out, without a note; a Y that is
+        no composition has a note of its sum."""
+        before = len(self.notes)
         for name in program.writes:
             for report in registry.quantities[name].reports:
                 there = bound[name] == report.value
@@ -231,11 +233,13 @@ class State:
                 inputs = {read: self._on_host(values) for read, values in given.items()}
                 self.notes += check.reported(name, report, self._on_host(there), self.points, inputs)
 
+        return len(self.notes) > before
+
     def _note_nan(self, program, bound: dict) -> None:
-        """Notes results that are NaN where no input is, unless another note has told of NaN: a pressure below 0 or
-        infinite, a density that the equation of state does not reach. Arrays that came from a device are not looked at:
-        the call would wait for them. NumPy's functions of CuPy's arrays are CuPy's."""
-        if self.explained or self._device or self.notes or not self.size:
+        """Notes results that are NaN where no input is: a pressure below 0 or infinite, a density that the equation of
+        state does not reach. A temperature beyond the range of the models is NaN here. Arrays that came from a device
+        are not looked at: the call would wait for them. NumPy's functions of CuPy's arrays are CuPy's."""
+        if self.explained or self._device or not self.size:
             return
 
         plain = [name for name in program.writes if not registry.quantities[name].reports]

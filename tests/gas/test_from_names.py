@@ -8,6 +8,7 @@ import pytest
 from mixtures_for_tests import ROOT
 from ruamel.yaml import YAML
 
+from frame.tools.reference_fluids import Reference, States
 from kernels import ArgumentError, Mixture, MixtureError
 from kernels.gas.species import critical
 from kernels.gas.species.brought import FILE, known, meant
@@ -247,3 +248,26 @@ def test_a_species_that_is_named_as_its_substance(tmp_path):
     )
     with pytest.raises(ArgumentError, match="species 'methane' is given more than once"):
         mix.properties("X", X="CH4:1, methane:1")
+
+
+# Species without a row of fluids.csv whose liquids have a reference equation: its name in CoolProp
+LIQUIDS = {
+    "NE": "Neon", "KR": "Krypton", "XE": "Xenon", "N2O": "NitrousOxide", "C6H6": "Benzene", "C7H8": "Toluene",
+    "C3H6": "Propylene", "C2H5OH": "Ethanol", "CH3OCH3": "DimethylEther", "SO2": "SulfurDioxide",
+    "H2S": "HydrogenSulfide", "HCL": "HydrogenChloride", "SF6": "SulfurHexafluoride", "COS": "CarbonylSulfide",
+    "CF4": "R14", "IC4H10": "IsoButane",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIQUIDS)
+def test_liquids_without_a_row_meet_a_measured_density(name):
+    """A shift of the volume that meets one saturated liquid. Within 2 % in the median of liquids of 0.55 to 0.85 Tc and
+    5 to 500 bar, 0.4 to 1.8 % seen; without it up to 18 %."""
+    pytest.importorskip("CoolProp")
+    mix, reference = Mixture.from_names([name, "N2"], accuracy="nearest"), Reference(LIQUIDS[name])
+    T, p = np.meshgrid(mix.species.Tc[0] * np.linspace(0.55, 0.85, 5), [5e6, 2e7, 5e7])
+    states = States.of([row for row in map(reference.at, T.ravel(), p.ravel()) if row])  # without solids
+
+    rho = mix.properties("rho", T=states.T, p=states.p, X={name: 1.0})["rho"]
+    assert states.size > 8
+    assert np.median(np.abs(rho / states.rho - 1)) < 0.02

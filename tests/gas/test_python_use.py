@@ -326,6 +326,15 @@ def test_states_that_the_models_do_not_reach(given, mix, Y):
         assert np.isfinite(got[0])
 
 
+def test_nan_is_told_beside_other_notes():
+    """Ice at 80 K, whose cv is negative, so that c is none, beside a point that is hotter than the polynomials."""
+    mix = Mixture.from_names(["H2O"], accuracy="nearest")
+    hot = pytest.warns(RuntimeWarning, match="polynomials of H2O end")
+    cold = pytest.warns(RuntimeWarning, match=r"'c': NaN at 1 of 2 points, .* T = 80.0")
+    with hot, cold:
+        mix.properties("c", T=np.array([80.0, 5000.0]), p=1e7, X={"H2O": 1.0})
+
+
 def test_results_that_are_nan_for_a_reason_of_their_own(mix, Y):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -183,8 +183,9 @@ def quadratures(m, x):
     return L, I, L_d
 
 
-def recursion(b, x, delta, free):
-    """J_k, I_k and dJ_k/d total by the recursions, for the bounds of their roundings. free: 1 - x."""
+def recursion(b, x, delta, free, log1p=np.log1p):
+    """J_k, I_k and dJ_k/d total by the recursions, for the bounds of their roundings. free: 1 - x; log1p: as the kernel
+    forms ln(1 + z) of the shape."""
     total, product = shape_of(delta)
     other = (1 - delta) / (1 + delta)
     Delta = 1 + x * (total + product * x)
@@ -193,8 +194,8 @@ def recursion(b, x, delta, free):
     for k in (1, 2, 3):
         I.append(I[-1] - x**k / k)
 
-    J = [np.log1p((delta - other) * x / (1 + other * x)) / (delta - other)]
-    J.append((np.log1p(x * (total + product * x)) - total * J[0]) / (2 * product))
+    J = [log1p((delta - other) * x / (1 + other * x)) / (delta - other)]
+    J.append((log1p(x * (total + product * x)) - total * J[0]) / (2 * product))
     for k in (2, 3, 4):
         J.append((x ** (k - 1) / (k - 1) - total * J[-1] - J[-2]) / product)
 
@@ -223,7 +224,8 @@ def integrals(m, free):
     if not isinstance(b, Tracked):
         return L, I, L_d
 
-    J, free_I, dJ = recursion(b, x, delta, free / w)
+    _, free_I, dJ = recursion(b, x, delta, free / w)
+    J, _, _ = recursion(b, x, delta, free / w, lambda z: np.log(1 + z))  # mapped_departure writes logarithms out
     of_L = (J[0] + (c[1] * J[2] + 2 * c[2] * J[3] + 3 * c[3] * J[4]) / b) / b
     of_I = (c[1] * free_I[1] + 2 * c[2] * free_I[2] + 3 * c[3] * free_I[3]) / b
     of_d = (dJ[0] + (c[1] * dJ[2] + 2 * c[2] * dJ[3] + 3 * c[3] * dJ[4]) / b) / b

@@ -1,5 +1,6 @@
 """python -m frame plot: the figures, and the refused arguments."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from mixtures_for_tests import ROOT
 
 from frame.tools import cli, plot
-from kernels import ArgumentError, Mixture
+from kernels import ArgumentError, Mixture, get_backend
+from kernels.gas.species import fluids
 
 pytest.importorskip("matplotlib")
 import matplotlib
@@ -209,6 +211,24 @@ def test_maps_of_errors(tmp_path, monkeypatch):
     assert np.isnan(panel.errors[0, -1])  # solid at 1000 bar
 
 
+def test_maps_of_a_fluid_of_the_users_own(tmp_path, monkeypatch):
+    """A name of CoolProp with its row in the user's table: nitrogen's, under another name."""
+    pytest.importorskip("CoolProp")
+    from frame.tools import accuracy
+    from frame.tools.fit import table
+
+    monkeypatch.setattr(accuracy, "GRID", (10, 6))
+    own = tmp_path / "own.csv"
+    table.write(own, [dataclasses.replace(fluids.fluids()["N2"], fluid="Nitrogen")])
+
+    backend = get_backend("cpu")
+    (mine,) = accuracy.maps(None, ["Nitrogen"], ["mapped"], ["rho"], backend, own)
+    (known,) = accuracy.maps(None, ["N2"], ["mapped"], ["rho"], backend)
+    np.testing.assert_allclose(mine.errors, known.errors, atol=1e-3)  # percent: nine digits of the table
+    (without,) = accuracy.maps(None, ["Krypton"], ["mapped"], ["rho"], backend)
+    assert np.nanmedian(without.errors) < 1.5  # by correlation, with the reference's liquid density
+
+
 @pytest.mark.parametrize(
     "arguments, text",
     (
@@ -216,7 +236,7 @@ def test_maps_of_errors(tmp_path, monkeypatch):
         (f"plot --mixture {N2} --what rho", "--x is needed"),
         (f"plot --mixture {N2} --x T", "--what is needed"),
         ("plot accuracy --what h", "--what h: no reference"),
-        ("plot accuracy --fluids N3", "--fluids N3: not there"),
+        ("plot accuracy --fluids N3", "fluid 'N3' is not in CoolProp"),
         ("plot accuracy --models fited", "unknown model.*fitted"),
     ),
     ids="mixture x what quantity fluid model".split(),

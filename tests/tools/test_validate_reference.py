@@ -165,7 +165,8 @@ def test_a_table_of_some_states(tmp_path, capsys):
 
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert f"{100 * row['median']:.1f} |" in text and "fitted / same" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"{100 * row['median']:.1f} |" in text and "fitted / same" in told and "no row has a tolerance" in told
 
 
 def test_refused_options_of_the_reference(tmp_path, capsys):
@@ -173,7 +174,7 @@ def test_refused_options_of_the_reference(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text("no marks")
     for arguments, message in (
-        (["--fluids", "N3"], "--fluids N3: not there"),
+        (["--fluids", "N3"], "fluid 'N3' is not in CoolProp"),
         (
             ["--fluids", "N2", "--states", "100", "--models", "default", "--page", str(page)],
             "wanted a page with the lines",

@@ -8,9 +8,11 @@ Q >= 0.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
+from kernels.gas.equations.mapped_numbers import is_regular
 from kernels.gas.species import GAS_CONSTANT as R
 
 from ...errors import ArgumentError
@@ -31,8 +33,11 @@ LEAST_STRETCH = 0.3  # limit of dv/dw; the layer refuses rows below
 LEAST_VOLUME = 0.02  # limit of v(w = b)/b
 LEAST_BEND = 0.02  # limit of alpha alpha''/alpha'^2; the law asks for 0
 COLDEST_ALPHA, HOTTEST_ALPHA = 0.05, 60.0  # T/Tc between which alpha is checked
-# Polar and quantum fluids, whose alpha may rise or be concave in the cold. Their cv is judged instead.
-EXEMPT_FROM_ALPHA = ("H2", "pH2", "D2", "He", "H2O", "CH3OH")
+
+# alpha of polar and quantum fluids may rise or be concave in the cold, if cv is positive nevertheless. Without a row of
+# the fluid both are tried: such an alpha wins if its cost is less by this factor.
+MUCH_CLOSER = 1.5
+COLD_STATES = (160, 60)  # temperatures and values of x = b/w at which cv is looked at
 
 # The choice between powers of alpha.
 MUCH_BETTER = 1.1  # factor on the cost of a fit with power 2: power 8 wins unless 2 is 10 % better
@@ -59,6 +64,7 @@ class Fitted:
     equation: Equation
     cost: float  # half the sum of squares, in percent
     evaluations: int
+    regular: bool  # alpha falls and is convex at every temperature
 
 
 def vector(equation: Equation) -> np.ndarray:
@@ -107,8 +113,8 @@ def starts(critical: Critical) -> list[Equation]:
 class Residuals:
     """Residuals of a fluid's states and constraints as a function of the fit's parameters."""
 
-    def __init__(self, critical: Critical, states: States, alpha_m: int, weights: Weights):
-        self.critical, self.alpha_m, self.weights = critical, alpha_m, weights
+    def __init__(self, critical: Critical, states: States, alpha_m: int, regular: bool, weights: Weights):
+        self.critical, self.alpha_m, self.regular, self.weights = critical, alpha_m, regular, weights
 
         # Points away from the critical point. Saturated vapour is left out: the vapour pressure determines it.
         Tr, dr = states.T / critical.Tc, states.rho / critical.rho_c
@@ -172,7 +178,7 @@ class Residuals:
         volume = 1 - sum(e.P) + cubic.shift(ends)[0] / cubic.b
         yield PENALTY * np.maximum(LEAST_VOLUME + MARGIN - volume, 0)
 
-        if self.critical.name not in EXEMPT_FROM_ALPHA:
+        if self.regular:
             T = self.T_alpha
             alpha, alpha_T, alpha_TT = cubic.alpha(T)
             slope = T * alpha_T / alpha
@@ -187,9 +193,11 @@ def bounded(error, limit: float):
     return np.sign(error) * BEND * np.sqrt(2 * (np.sqrt(1 + (error / BEND) ** 2) - 1))
 
 
-def violations(critical: Critical, equation: Equation, coldest: float) -> list[str]:
-    """A sentence for each constraint that the equation breaks. coldest: temperature of the states [K]."""
+def violations(critical: Critical, equation: Equation, states: States, cold: float | None = None) -> list[str]:
+    """A sentence for each constraint that the equation breaks. Where alpha rises or is concave somewhere, cv has to be
+    positive from cold [K] on, else from the coldest of the states on."""
     cubic = Cubic(critical, equation)
+    coldest = states.T.min()
     ends = np.array([coldest, 1e3 * critical.Tc])
     stretch = cubic.stretch(np.linspace(0, 1, 400)).min()
     volume = (1 - sum(equation.P) + cubic.shift(ends)[0] / cubic.b).min()
@@ -205,44 +213,84 @@ def violations(critical: Critical, equation: Equation, coldest: float) -> list[s
         out.append(f"Q is {equation.Q:g}, wanted 0 or more")
     if not 0 <= equation.alpha_g < 1:
         out.append(f"alpha_g is {equation.alpha_g:g}, wanted 0 to 1")
-
-    if critical.name not in EXEMPT_FROM_ALPHA:
-        T = np.geomspace(COLDEST_ALPHA, HOTTEST_ALPHA, 2000) * critical.Tc
-        _, alpha_T, alpha_TT = cubic.alpha(T)
-        if (alpha_T > 0).any():
-            out.append(f"alpha rises with T at {T[alpha_T > 0][0]:.4g} K")
-        if (alpha_TT < 0).any():
-            out.append(f"alpha is concave at {T[alpha_TT < 0][0]:.4g} K")
+    cold = cold or coldest
+    if not has_regular_alpha(equation) and cv_from(critical, equation, states) > cold:
+        out.append(f"alpha rises with T or is concave, and cv is negative at {cold:g} K")
 
     return out
+
+
+def has_regular_alpha(equation: Equation) -> bool:
+    """Whether alpha falls with T and is convex from 0.05 to 60 Tc."""
+    return is_regular(equation.alpha_c, equation.alpha_g, equation.alpha_m)
+
+
+def cv_from(critical: Critical, equation: Equation, states: States) -> float:
+    """Temperature [K] from which cv is positive, up to the highest pressure of the cold states: that of the coldest
+    state, or a higher one.
+
+    The ideal gas's cp0 is interpolated between the states; a monatomic gas's where it is not known.
+    """
+    known = np.isfinite(states.cp0)
+    T = np.linspace(states.T.min(), max(4 * critical.Tc, 1.1 * states.T.min()), COLD_STATES[0])[:, None]
+    highest = states.p[states.T <= max(critical.Tc, states.T.min())].max()
+    cp0 = np.full(T.shape, 2.5 * R)
+    if known.any():
+        order = np.argsort(states.T[known])
+        cp0 = critical.W * np.interp(T, states.T[known][order], states.cp0[known][order])
+
+    cubic = Cubic(critical, equation)
+    at = cubic.at_w(T, cubic.b / np.linspace(0.02, 0.98, COLD_STATES[1]))
+    real = (at["p"] > 0) & (at["p"] < highest) & (at["p_v"] < 0)
+    negative = (real & (cp0 - R + at["cv_res"] <= 0)).any(1)
+    return float(T[min(np.flatnonzero(negative)[-1] + 1, len(T) - 1), 0]) if negative.any() else float(T[0, 0])
 
 
 def fit(critical: Critical, states: States, start: Equation | None, weights: Weights | None = None) -> Fitted:
     """The equation with the least cost among the fits that keep all constraints.
 
-    start: the equation of the fluid's present row; None: several starts from the acentric factor. alpha's power is 8,
-    or 2 if that is better by MUCH_BETTER. Raises ArgumentError if no fit keeps the constraints.
+    start: the equation of the fluid's present row. Its alpha stays regular or not, as it is. None: several starts from
+    the acentric factor, with a regular alpha and with any. alpha's power is 8, or 2 if that is better by MUCH_BETTER.
+    Raises ArgumentError if no fit keeps the constraints.
     """
-    begins = [start, _with_power(critical, start, 10 - start.alpha_m)] if start else starts(critical)
-    found = [_from(critical, states, begin, weights or Weights()) for begin in begins]
+    if start:
+        begins = [start, _with_power(critical, start, 10 - start.alpha_m)]
+        kinds, cold = [has_regular_alpha(start)], 1.02 * cv_from(critical, start, states)
+    else:
+        begins, kinds, cold = starts(critical), [True, False], None
 
-    broken = [violations(critical, each.equation, states.T.min()) for each in found]
-    good = [each for each, wrong in zip(found, broken) if not wrong]
+    good, broken = [], []
+    for begin, regular in itertools.product(begins, kinds):
+        found = _from(critical, states, begin, regular, weights or Weights())
+        wrong = violations(critical, found.equation, states, cold)
+        good += [] if wrong else [found]
+        broken += wrong
+
     if not good:
-        raise ArgumentError(f"fluid '{critical.name}': no parameters fit these states within bounds: {broken[0][0]}.")
+        raise ArgumentError(f"fluid '{critical.name}': no parameters fit these states within bounds: {broken[0]}.")
+    return min(good, key=_handicapped)
 
-    return min(good, key=lambda each: each.cost * (1.0 if each.equation.alpha_m == 8 else MUCH_BETTER))
+
+def _handicapped(found: Fitted) -> float:
+    """The cost by which fits are compared."""
+    cost = found.cost
+    if found.equation.alpha_m != 8:
+        cost *= MUCH_BETTER
+    if not found.regular:
+        cost *= MUCH_CLOSER
+    return cost
 
 
-def _from(critical: Critical, states: States, begin: Equation, weights: Weights) -> Fitted:
+def _from(critical: Critical, states: States, begin: Equation, regular: bool, weights: Weights) -> Fitted:
     """The fit from a start."""
     from scipy.optimize import least_squares
 
-    residuals = Residuals(critical, _with_slopes(critical, states, begin), begin.alpha_m, weights)
+    residuals = Residuals(critical, _with_slopes(critical, states, begin), begin.alpha_m, regular, weights)
     inside = np.clip(vector(begin), LOW + 1e-9, HIGH - 1e-9)
     end = dict(xtol=1e-9, ftol=1e-9, gtol=1e-9, max_nfev=300)
     found = least_squares(residuals, inside, bounds=(LOW, HIGH), x_scale="jac", **end)
-    return Fitted(equation_of(found.x, begin.alpha_m), float(found.cost), found.nfev)
+    equation = equation_of(found.x, begin.alpha_m)
+    return Fitted(equation, float(found.cost), found.nfev, has_regular_alpha(equation))
 
 
 def _with_power(critical: Critical, equation: Equation, power: int) -> Equation:

@@ -7,7 +7,8 @@ import pathlib
 
 import numpy as np
 
-from kernels.gas.species.fluids import Fluid
+from kernels.gas.equations.mapped_numbers import is_regular
+from kernels.gas.species.fluids import ODD, Fluid
 
 from ..figures import grid, pyplot
 from ..reference_fluids import QUANTITIES, REGIONS, Critical, States, regions
@@ -102,7 +103,8 @@ def row(critical: Critical, equation: Equation, transport: Transport) -> Fluid:
 
     numbers = {**of_fluid, **of_equation, **of_transport}
     rounded: dict = {name: float(f"{number:.9g}") for name, number in numbers.items()}
-    return Fluid(critical.name, **rounded)
+    alpha = "" if is_regular(e.alpha_c, e.alpha_g, e.alpha_m) else ODD
+    return Fluid(critical.name, **rounded, alpha=alpha)
 
 
 def _numbered(name: str, first: int, values) -> dict[str, float]:

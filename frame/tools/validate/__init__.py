@@ -99,7 +99,7 @@ ARGUMENTS = {
     "--fluids": dict(
         type=split,
         metavar="NAME,NAME",
-        help="reference: some of the fluids (default: all)",
+        help="reference: some of the fluids, or others by CoolProp's names (default: all of fluids.csv)",
     ),
     "--page": dict(
         type=pathlib.Path,
@@ -234,7 +234,7 @@ def _summarise(rows: list, not_read: list[str], say) -> None:
     """How many rows are within tolerance, which are not, and what was not compared."""
     failed = [row for row in rows if not row.passed]
     judged = sum(row.tolerance is not None for row in rows)
-    lines = [f"\n{judged - len(failed)} of {judged} within tolerance"]
+    lines = [f"\n{judged - len(failed)} of {judged} within tolerance" if judged else "\nno row has a tolerance"]
     for row in failed:
         lines.append(f"outside: {row.against}: {row.name}: {row.worst:.3g} of {row.tolerance:.3g} at {row.place()}")
     for text in not_read:

@@ -342,14 +342,23 @@ def run(job) -> list[Errors]:
 
 def _of_reference(job) -> list[Errors]:
     """Rows of all fluids, or of job.fluids, with species made of the reference."""
-    from ..reference_species import species
-
-    names = wanted({fluid: fluid for fluid in FLUIDS}, job.fluids)
-    mixture = kernels.Mixture.from_species(species({name: Reference(name) for name in names}), **job.options)
+    names = {fluid: fluid for fluid in job.fluids or FLUIDS}
+    mixture = of_reference({name: Reference(name) for name in names}, **job.options)
     compared, left_out = models(mixture, job.models)
     sampled = samples(names, job.subset(OF_FLUID), job.seed)
     said = "CoolProp's reference equations, of which critical points and ideal-gas heat capacities are taken"
     return compare(compared, sampled, job.backend, _why(said, compared, left_out))
+
+
+def of_reference(references: dict[str, Reference], fluids=None, **options) -> kernels.Mixture:
+    """A mixture of species that are made of these references {name: Reference}. fluids: path of a user's table with
+    parameters of some of them."""
+    from ..reference_species import species
+
+    made = species(references)
+    if fluids:
+        options["fluids"] = fluids
+    return kernels.Mixture.from_species(made, **options)
 
 
 def wanted(known: dict[str, str], fluids) -> dict[str, str]:

@@ -2,20 +2,20 @@
 #pragma once
 #include "gas/thermal/pairs.h"
 
-// A species' f = k n, k = amount r^m, r = 1/(T + offset), n = factor + slope T, of an amount. Its derivatives in T are
-//   f' = k q,  f'' = -k r (m q + steep r),  q = (1 - m) slope + steep r.
-// m is 8 or 2. A record's text calls it: what it takes is declared behind the text, so that `m` must be an argument.
+// A species' f = k n, k = amount r^m, n = factor + slope T, r = 1/(share T + offset), share = 1/m, of an amount. Its
+// derivatives in T are
+//   f' = k slope - r f,  f'' = -r ((1 + share) f' + (1 - share) k slope).
+// m is 8 or 2. curb: (1 - share) slope. A record's text calls it: what it takes is declared behind the text, so that
+// `m` must be an argument.
 template <class M, class R, class N>
-POINT_FN void rational_root(const M &, const R T, const R amount, R &root, R &root_T, R &root_TT, const N power,
-                            const N offset, const N factor, const N slope, const N steep) {
-    const R r = 1.0 / (T + offset);
+POINT_FN void rational_root(const M &, const R T, const R amount, R &root, R &root_T, R &root_TT, const N share,
+                            const N offset, const N factor, const N slope, const N curb) {
+    const R r = inverse(R(share * T + offset));
     const R r2 = square(r);
-    const R k = amount * either(roughly_less(N(4.0), power), square(square(r2)), r2);
-    const R falling = steep * r;
-    const R q = falling - (power - 1.0) * slope;
+    const R k = amount * either(roughly_less(share, N(0.25)), square(square(r2)), r2);
     root = k * (factor + slope * T);
-    root_T = k * q;
-    root_TT = (0.0 - k * r) * (power * q + falling);
+    root_T = k * slope - r * root;
+    root_TT = (0.0 - r) * ((1.0 + share) * root_T + k * curb);
 }
 
 #ifdef VECTORS_ALONE

@@ -29,10 +29,8 @@ POINT_FN void mapped_root(const M &m, const R T, const R p, const R R_s, const R
 
     const R B = b_mix * inv_ideal;
     const R A = a_mix * inv_RT * inv_ideal;
-    const R inv_b = 1.0 / b_mix;
-    const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3),
-                       per_b = volume_map(R(0.0), R(map_1 * inv_b), R(map_2 * inv_b), R(map_3 * inv_b));
-    const R u = free_root(m, A, B, delta_mix, per_b);
+    const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3);
+    const R u = free_root(m, A, B, delta_mix, map_of_root(map, b_mix));
 
     v_free = u * v_ideal;
     map_at(map, b_mix, v_free, shift_mix, shift_w);
@@ -82,23 +80,51 @@ POINT_FN void mapped_pressure_slopes(const M &m, const R T, const R R_s, const R
     p_T += p_v * shift_T;
 }
 
+// b I, with log_free = ln(1 - x):
+//   b I = (c1 + 2 c2 + 3 c3)(-ln(1 - x) - x) - (2 c2 + 3 c3) x^2/2 - c3 x^3
+template <class R> POINT_FN R free_part(const VolumeMap<R> &map, const R x, const R log_free) {
+    const R from_2 = 2.0 * map.c2 + 3.0 * map.c3;
+    const R from_1 = map.c1 + from_2;
+    return from_1 * (-log_free - x) - (x * x) * (0.5 * from_2 + map.c3 * x);
+}
+
+// b^2 L, the integrals of volume_map.h written out:
+//   b^2 L = A2 x + A3 x^2/2 + A4 x^3/3 + A1 ln Delta + (b - A2 - sum A1) J_0
+// A4 .. A1 are what the recursion of the J_k leaves to each term. With P = 1 + delta1 x and Q = 1 + delta2 x,
+// ln Delta = ln P + ln Q and J_0 = (ln P - ln Q)/(delta1 - delta2). In a thin gas the error is 1e-16.
+template <class Shape, class R>
+POINT_FN R attractive_part(const Shape &eos, const VolumeMap<R> &map, const R b_mix, const R x, const R inv_product,
+                           const R inv_gap) {
+    const R A4 = inv_product * (3.0 * map.c3);
+    const R A3 = inv_product * (2.0 * map.c2 - eos.sum * A4);
+    const R A2 = inv_product * (map.c1 - A4 - eos.sum * A3);
+    const R A1 = (-0.5 * inv_product) * (A3 + eos.sum * A2);
+    const R of_J0 = inv_gap * (b_mix - A2 - eos.sum * A1);
+    return x * (A2 + x * (0.5 * A3 + (1.0 / 3.0) * A4 * x)) + (A1 + of_J0) * log(1.0 + eos.delta1 * x) +
+           (A1 - of_J0) * log(1.0 + eos.delta2 * x);
+}
+
 // L and I
 template <class M, class R, class Delta>
 POINT_FN void mapped_departure(const M &m, const R b_mix, const R v_free, const R inv_centred, const R map_1,
                                const R map_2, const R map_3, const Delta delta_mix, R &cubic_L, R &map_I) {
     const auto eos = shape(m, delta_mix);
-    const R w = v_free + b_mix;
-    const R inv = 1.0 / (w * b_mix * eos.product);
-    const R inv_b = inv * (w * eos.product);
-    const R inv_product = inv * (w * b_mix);
-    const R inv_w = inv * (b_mix * eos.product);
     const VolumeMap<R> map = volume_map(R(0.0), map_1, map_2, map_3);
-    MapIntegrals<R> s;
-    cubic_L = departure_integral(eos, b_mix, inv_centred);
-    free_integrals(R(b_mix * inv_w), R(-log(v_free * inv_w)), s);
-    shape_integrals(eos, R(b_mix * inv_w), R(b_mix * cubic_L), inv_product, s);
-    cubic_L += of_shape(map, s.J) * (inv_b * inv_b);
-    map_I = of_free(map, s.I) * inv_b;
+
+    R inverses[] = {v_free + b_mix, b_mix, eos.product, eos.delta1 - eos.delta2};
+    invert_all(inverses);
+    const R inv_w = inverses[0];
+    const R inv_b = inverses[1];
+    const R x = b_mix * inv_w;
+    const R log_free = log(v_free * inv_w);
+    map_I = free_part(map, x, log_free) * inv_b;
+
+    if constexpr (IN_SINGLE) { // what is written out loses three digits
+        MapIntegrals<R> s;
+        cubic_L = departure_integral(eos, b_mix, inv_centred);
+        shape_integrals(eos, x, R(b_mix * cubic_L), inverses[2], s);
+        cubic_L += of_shape(map, s.J) * (inv_b * inv_b);
+    } else cubic_L = attractive_part(eos, map, b_mix, x, inverses[2], inverses[3]) * (inv_b * inv_b);
 }
 
 // h = h_ig + R T (Z - 1) + (T a' - a) L + T p C'
@@ -406,18 +432,12 @@ POINT_FN void mapped_temperature_from_p_rho(const M &m, const R p, const R rho, 
                                         shift_w);
 }
 
-// I - a' L/R with the integrals of volume_map.h written out. In powers of x = b/w and logarithms,
-//   b I = (c1 + 2 c2 + 3 c3)(-ln(1 - x) - x) - (2 c2 + 3 c3) x^2/2 - c3 x^3
-//   b^2 L = A2 x + A3 x^2/2 + A4 x^3/3 + A1 ln Delta + (b - A2 - sum A1) J_0
-// A4 .. A1 are what the recursion of the J_k leaves to each term. With P = 1 + delta1 x and Q = 1 + delta2 x,
-// ln Delta = ln P + ln Q and J_0 = (ln P - ln Q)/(delta1 - delta2). In a thin gas the error is 1e-16, as that of the
-// logarithm in s+.
+// I - a' L/R
 template <class M, class R, class Delta>
 POINT_FN R departure_entropy(const M &m, const R R_s, const R a_T, const R b_mix, const R v_free,
                              const VolumeMap<R> &map, const Delta delta_mix) {
     const auto eos = shape(m, delta_mix);
 
-    // The recursion would lose three digits.
     if constexpr (IN_SINGLE) {
         R L, I;
         const R inv_centred = 1.0 / (v_free + (0.5 * eos.linear) * b_mix);
@@ -438,22 +458,10 @@ POINT_FN R departure_entropy(const M &m, const R R_s, const R a_T, const R b_mix
     const R inv_w = inv_volumes * b_mix;
     const R inv_b = inv_volumes * w;
     const R inv_deltas = inv_both * volumes;
-    const R inv_product = inv_deltas * gap;
-    const R inv_gap = inv_deltas * eos.product;
 
     const R x = b_mix * inv_w;
-    const R thrice_3 = 3.0 * map.c3;
-    const R from_2 = 2.0 * map.c2 + thrice_3;
-    const R from_1 = map.c1 + from_2;
-    const R b_I = from_1 * (-log(v_free * inv_w) - x) - (x * x) * (0.5 * from_2 + map.c3 * x);
-
-    const R A4 = inv_product * thrice_3;
-    const R A3 = inv_product * (2.0 * map.c2 - eos.sum * A4);
-    const R A2 = inv_product * (map.c1 - A4 - eos.sum * A3);
-    const R A1 = (-0.5 * inv_product) * (A3 + eos.sum * A2);
-    const R of_J0 = inv_gap * (b_mix - A2 - eos.sum * A1);
-    const R b2_L = x * (A2 + x * (0.5 * A3 + (1.0 / 3.0) * A4 * x)) + (A1 + of_J0) * log(1.0 + eos.delta1 * x) +
-                   (A1 - of_J0) * log(1.0 + eos.delta2 * x);
+    const R b_I = free_part(map, x, R(log(v_free * inv_w)));
+    const R b2_L = attractive_part(eos, map, b_mix, x, R(inv_deltas * gap), R(inv_deltas * eos.product));
     return inv_b * (b_I - (a_T * inv_R * inv_b) * b2_L);
 }
 

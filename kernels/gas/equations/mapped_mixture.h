@@ -79,11 +79,11 @@ template <class M, class R, class S>
 POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const S s, R &y, R &z, R &w) {
     const auto number = [&](const int row) INLINED { return of_species(&m.alpha_numbers[row * M::NS], s); };
 #ifdef SPECIES_HELD
-    const auto power = is_among<typename M::Squared>(s) ? scalar(2.0) : scalar(8.0);
+    const auto share = is_among<typename M::Squared>(s) ? scalar(0.5) : scalar(0.125);
 #else
-    const auto power = number(0);
+    const auto share = number(0);
 #endif
-    rational_root(m, T, Y_s, y, z, w, power, number(1), number(2), number(3), number(4));
+    rational_root(m, T, Y_s, y, z, w, share, number(1), number(2), number(3), number(4));
 }
 
 // a, a', a'' and the map with k_ij = 0: a single sweep. Here and below a'' may be Absent.

@@ -24,7 +24,7 @@ from ..declare import constants
 from ..records import Constants, species_with
 from ..species import CRITICAL, OMEGA_B, SpeciesData
 from ..species.critical import is_fleeting
-from ..species.fluids import Fluid, row_of
+from ..species.fluids import ODD, Fluid, row_of
 from .constants import liquid_volume, peneloux_shift
 from .records import CUBICS, Cubic, General, VolumeMap, add, by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
 
@@ -43,10 +43,6 @@ LEAST_VOLUME = 0.1  # of v/b where w = b, at infinite pressure
 LIQUID = 3.0  # w/b up to which a root is a liquid's; 3.9 at the critical point
 LEAST_DELTA_1 = 1.8  # below, the integrals of mapped.h lose digits: they divide by delta_1 delta_2
 T_OVER_TC = (0.05, 60.0)  # where the signs of alpha's derivatives are checked
-
-# alpha of these grows with T somewhere or bends downwards (swelling by quantum effects, hydrogen bonds). Their heat
-# capacities were looked at instead.
-ODD_ALPHA = ("H2", "pH2", "He", "H2O", "CH3OH")
 
 # K, by row: below, the heat capacity at constant volume of the pure fluid may be negative, at some pressure up to 1e8
 # Pa and with the polynomials of its ideal gas. Where it is, gamma and c are NaN.
@@ -265,11 +261,11 @@ def check(name: str, fluid: Fluid | None, row: _Row) -> None:
     positive = row.c > 0 and 0 <= row.g < 1
     refuse(not positive, f"{where}: alpha has c = {row.c:g}, g = {row.g:g}, wanted c > 0 and 0 <= g < 1.", MixtureError)
 
-    if fluid is None or fluid.fluid not in ODD_ALPHA:
+    if fluid is None or fluid.alpha != ODD:
         refuse(
             not is_regular(row.c, row.g, row.m),
             f"{where}: alpha has no negative slope with a positive curvature from {T_OVER_TC[0]:g} to "
-            f"{T_OVER_TC[1]:g} Tc.",
+            f"{T_OVER_TC[1]:g} Tc, and its row does not say alpha = {ODD}.",
             MixtureError,
         )
 
@@ -295,35 +291,32 @@ def is_regular(c, g, m) -> bool:
 # ---- Record and constants
 
 
+def _power(species) -> np.ndarray:
+    return mapped_numbers(species).m
+
+
 def _offset(species) -> np.ndarray:
-    return mapped_numbers(species).c * mapped_numbers(species).Tc
+    return mapped_numbers(species).c * mapped_numbers(species).Tc / _power(species)
 
 
 def _slope(species) -> np.ndarray:
     return mapped_numbers(species).g / mapped_numbers(species).Tc
 
 
-def _rest(species) -> np.ndarray:
-    """d of n r = slope + d r, with n = factor + slope T and r = 1/(T + offset)."""
-    return 1 - mapped_numbers(species).g - _slope(species) * _offset(species)
-
-
-def _power(species) -> np.ndarray:
-    return mapped_numbers(species).m
-
-
 # sqrt(alpha) = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, as gain r^m n: rational_root of attraction.h
 RATIONAL = General(
-    gain=lambda species: ((1 + mapped_numbers(species).c) * mapped_numbers(species).Tc) ** _power(species),
+    gain=lambda species: (
+        ((1 + mapped_numbers(species).c) * mapped_numbers(species).Tc / _power(species)) ** _power(species)
+    ),
     constants={
-        "power": _power,
+        "share": lambda species: 1 / _power(species),
         "offset": _offset,
         "factor": lambda species: 1 - mapped_numbers(species).g,
         "slope": _slope,
-        "steep": lambda species: -_power(species) * _rest(species),
+        "curb": lambda species: (1 - 1 / _power(species)) * _slope(species),
     },
-    scaled=("factor", "slope", "steep"),
-    text="rational_root(m, T, R(1.0), root, root_T, root_TT, power, offset, factor, slope, steep);",
+    scaled=("factor", "slope", "curb"),
+    text="rational_root(m, T, R(1.0), root, root_T, root_TT, share, offset, factor, slope, curb);",
 )
 
 add(

@@ -3,11 +3,9 @@
 #pragma once
 #include "gas/equations/cubic.h"
 
-// C in units of v or of b. c0 has the swelling -tau(T), too.
+// C in units of v. c0 has the swelling -tau(T), too.
 template <class R> struct VolumeMap {
     R c0, c1, c2, c3;
-
-    template <class Shape> POINT_FN R gibbs(const Shape &eos, const R A, const R B, const R u) const;
 };
 
 template <class R> POINT_FN VolumeMap<R> volume_map(const R c0, const R c1, const R c2, const R c3) {
@@ -125,20 +123,29 @@ template <class R> POINT_FN R of_shape(const VolumeMap<R> &c, const R (&J)[5]) {
     return c.c1 * J[2] + 2.0 * c.c2 * J[3] + 3.0 * c.c3 * J[4];
 }
 
-// What the map, in units of b, adds to ln phi of the cubic's root u at constant T and p: I - a (L - L_cubic)/(R T) - p
-// C/(R T). c0 is the same for all roots and is left out.
-template <class R>
-template <class Shape>
-POINT_FN R VolumeMap<R>::gibbs(const Shape &eos, const R A, const R B, const R u) const {
-    const R inv_w = 1.0 / (u + B);
-    const R x = B * inv_w;
-    const R inv_B = 1.0 / B;
-    const R inv_product = 1.0 / eos.product;
-    const R inv_centred = 1.0 / (u + (0.5 * eos.linear) * B);
-    MapIntegrals<R> s;
-    free_integrals(x, R(-log(u * inv_w)), s);
-    shape_integrals(eos, x, R(B * departure_integral(eos, B, inv_centred)), inv_product, s);
-    return of_free(*this, s.I) - A * inv_B * of_shape(*this, s.J) - B * (map_value(*this, x) - c0);
+// What the map adds to ln phi of the cubic's root u at constant T and p: I - a (L - L_cubic)/(R T) - p C/(R T). c0 is
+// the same for all roots and is left out.
+template <class R> struct MapOfRoot {
+    const VolumeMap<R> map;
+    const R b;
+
+    template <class Shape> POINT_FN R gibbs(const Shape &eos, const R A, const R B, const R u) const {
+        const R inv_w = 1.0 / (u + B);
+        const R x = B * inv_w;
+        const R inv_B = 1.0 / B;
+        const R inv_product = 1.0 / eos.product;
+        const R inv_centred = 1.0 / (u + (0.5 * eos.linear) * B);
+        MapIntegrals<R> s;
+        free_integrals(x, R(-log(u * inv_w)), s);
+        shape_integrals(eos, x, R(B * departure_integral(eos, B, inv_centred)), inv_product, s);
+        return (of_free(map, s.I) - A * inv_B * of_shape(map, s.J) - B * (map_value(map, x) - map.c0)) / b;
+    }
+};
+
+template <class R> POINT_FN MapOfRoot<R> map_of_root(const VolumeMap<R> &map, const R b) { return {map, b}; }
+
+template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, const MapOfRoot<R> &of) {
+    return map_of_root(piece(pack_of, of.map), pack_of(of.b));
 }
 
 // C and its slope C_w at w, from w - b

@@ -77,11 +77,8 @@ template <class M> struct PhaseEquation<M, true> {
     template <class R, class F, class Lean>
     static POINT_FN R root(const M &m, const R T, const R p, const F &f, const Lean &lean) {
         if constexpr (!is_absent<Lean>) {
-            const R inv_b = inverse(f.B);
-            const VolumeMap<R> per_b =
-                volume_map(R(0.0), R(f.map.c1 * inv_b), R(f.map.c2 * inv_b), R(f.map.c3 * inv_b));
             const auto known = p > 0.0 && p <= HIGHEST_PRESSURE;
-            return leaning_root(m, T, R(select(known, p, R(NOT_A_NUMBER))), f, per_b, lean);
+            return leaning_root(m, T, R(select(known, p, R(NOT_A_NUMBER))), f, map_of_root(f.map, f.B), lean);
         } else {
             R Z, V, free, C, C_w;
             mapped_root(m, T, p, R(R_UNIVERSAL), f.D, f.B, f.map.c0, f.map.c1, f.map.c2, f.map.c3, f.delta, Z, V, free,

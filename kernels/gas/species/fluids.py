@@ -124,6 +124,9 @@ class Fluid:
     T_high: float = math.nan
     p_high: float = math.nan
 
+    # ODD: alpha rises or is concave somewhere (hydrogen bonds, quantum effects); cv is positive at these states
+    alpha: str = ""
+
     # Medians of the errors in percent, by region: of rho, cp, c, mu, lam with blanks between; - without states
     liq: str = ""  # liquid, T < 0.95 Tc
     satliq: str = ""  # saturated liquid
@@ -134,7 +137,8 @@ class Fluid:
     hot: str = ""  # above 3 Tc
 
 
-TEXTS = ("fluid", "source", "liq", "satliq", "vap", "near", "trans", "sup", "hot")
+ODD = "odd"
+TEXTS = ("fluid", "source", "alpha", "liq", "satliq", "vap", "near", "trans", "sup", "hot")
 COLUMNS = tuple(field.name for field in dataclasses.fields(Fluid))
 
 
@@ -174,6 +178,11 @@ def read(path: str | pathlib.Path) -> dict[str, Fluid]:
 def _value(path, row: str, column: str, text):
     """The value of a cell: a text, or a finite number; of the range, which may be unknown, nan."""
     if column in TEXTS:
+        refuse(
+            column == "alpha" and text not in (None, "", ODD),
+            f"table of fluids {path}, row {row!r}: alpha is {text!r}, wanted {ODD!r} or nothing.",
+            MixtureError,
+        )
         return text or ""
 
     try:

@@ -61,24 +61,24 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
 }
 
 #ifdef SPECIES_HELD
-// K y and zKz in unrolled loops, each K_ij read once
+// K y and zKz in unrolled loops, each K_ij read once. The diagonal of K is 1.
 template <class M, class R>
 POINT_FN void held_products(const scalar *k, const R (&y)[M::NS], const R (&z)[M::NS], R (&K_y)[M::NS], R &zz) {
-    const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
-    R half_zz = R(0.0);
+    R pairs = R(0.0); // of zKz, below the diagonal
+    zz = R(0.0);
     for_constants<M::NS>([&](const auto row) INLINED {
-        const R half_y = half_diagonal[row] * y[row];
-        R row_z = half_diagonal[row] * z[row];
-        K_y[row] = half_y + half_y;
+        R row_z = R(0.0);
+        K_y[row] = y[row];
         for_constants<row.value>([&](const auto column) INLINED {
             const scalar k_ij = k[pair_place<M>(row.value, column.value)];
             K_y[row] += k_ij * y[column];
             K_y[column] += k_ij * y[row];
             row_z += k_ij * z[column];
         });
-        half_zz += z[row] * row_z;
+        pairs += z[row] * row_z;
+        zz += z[row] * z[row];
     });
-    zz = half_zz + half_zz;
+    zz += pairs + pairs;
 }
 #endif
 
