@@ -539,7 +539,7 @@ TILES: tuple[tuple[Block, Flow], ...] = (
 
 # The same for sums in parts: few tiles and a long sum.
 SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
-    (Block(2, 2, 2, 4), Flow(32, 2, 2), (4, 8, 24)),  # 64 x 64
+    (Block(2, 2, 2, 4), Flow(32, 2, 2), (4, 8, 24, 66, 132)),  # 64 x 64
     (Block(2, 2, 4, 4), Flow(16, 3, 2), (4, 8, 24)),  # 128 x 64
     (Block(2, 2, 1, 2), Flow(32, 3, 4), (264, 528)),  # 32 x 32
 )

@@ -14,20 +14,23 @@ import numpy as np
 
 from ...engine.backend.base import Shape
 from .. import render_threads as threads
-from ..plan import FAR, Nest, Program, pointers, step_text
+from ..plan import FAR, Loop, Nest, Product, Program, pointers, step_text
 from ..prices import price_of
+from . import device, first_cache, library_costs
 from .base import Organisation, Unable
 from .threads import Threads, batch_is_last, memory_seconds, several
 
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
-BESIDE = 64  # bytes: a thread that goes along so short a row shares its lines with its neighbours
-# Times the price where threads of entries with few numbers share a small matrix, which the first cache holds
-NEAR = dict(float64=0.45, float32=0.3, complex64=1.0, complex128=1.0)
-SHARED = 1.1  # times the memory's time there
-FEW, SMALL = 32, 8 << 10  # numbers of such an entry; bytes of the matrix
-BANKS = 128  # bytes of all banks of the first cache
+BESIDE, ACROSS = 160, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
+# Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
+OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
+ISSUED = 4  # instructions of a multiprocessor in a clock
+ADDED = dict(float64=2, float32=1, complex128=8, complex64=4)  # instructions of a multiply-add
+LATE, TOGETHER = 3e-7, 4  # seconds until a line comes; lines of a thread that are under way together
+FEW, SMALL = device.MULTIPROCESSORS * 256, 64  # threads that leave some multiprocessors idle; of a block then
+RUN = 256  # bytes of the terms of a thread's neighbours that it has in registers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,14 +68,80 @@ class Flat(Threads):
         if near > 1 and not threads.nests(p)[0].summed and cls(256, near).waits(p) > 1:
             found.append(cls(256))  # more threads, since few numbers leave a device idle
 
+        usual = library_costs.usual_batch(p)
+        found = [how if how.items(p, usual) > FEW else how.changed(threads=SMALL) for how in found]
         return [how for how in found if how.legal(p)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        price = threads.effort(p) * price_of("flat") * (NEAR[p.dtype] if _is_thin(p) else 1.0)
-        return price * self._loads(p) / dataclasses.replace(self, jam=1)._loads(p) if self.jam > 1 else price
+        """The first cache and the instructions of all threads; then a thread's wait for its lines."""
+        if p.mixed:
+            return threads.effort(p) * price_of("flat")
+        work = sum(self._clocks(p, n) for n in threads.nests(p)) / (device.CLOCK * device.MULTIPROCESSORS)
+        lines = max(self._lines(p, n) for n in threads.nests(p))
+        waiting = lines / TOGETHER * LATE / library_costs.usual_batch(p) / self.waits(p)
+        return (work + waiting) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        return memory_seconds(p, BESIDE) * (SHARED if _is_thin(p) else 1.0)
+        return memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
+
+    def _anew(self, p: Program) -> float:
+        """Seconds of an entry for arrays of all entries that the second cache does not hold from one to the next."""
+        if batch_is_last(p):
+            return 0.0
+        common = sum(a.size for a in p.arguments if a.place is None and not a.mixed) * np.dtype(p.dtype).itemsize
+        return common / library_costs.DEVICE.copies if p.batch and common > library_costs.DEVICE.cache else 0.0
+
+    def _clocks(self, p: Program, n: Nest) -> float:
+        """Clocks of a multiprocessor for a statement of an entry."""
+        loops = self._loops(n)
+        warps = threads.size(loops) / first_cache.LANES
+        instructions = OF_THREAD + OF_NUMBER * self.near * self.jam
+        cache = 0.0
+
+        for q in n.products:
+            for f, turns in self._loaded(p, n, q):
+                near = self._at_once(p, n, q, f)
+                each = 1 if near > 1 or n.loops[-1:] and n.loops[-1].step[f] == 0 else self.near
+                loads = turns * each * (1 if _stays(n, f) else self.jam)
+                cache += loads * first_cache.clocks(p, n, loops, f, near)
+                instructions += loads
+            added = max(len(q.factors) - 1, 1) * ADDED[p.dtype] * self.near * self.jam
+            instructions += threads.size(q.sums) * (OF_TURN + added)
+        return warps * max(cache, instructions / ISSUED)
+
+    def _loops(self, n: Nest) -> tuple[Loop, ...]:
+        """The loops over threads."""
+        if not n.loops:
+            return ()
+        *outer, last = n.loops
+        if self.jam > 1:
+            outer[-1] = threads.scaled(outer[-1], self.jam)
+        return (*outer, threads.scaled(last, self.near))
+
+    def _loaded(self, p: Program, n: Nest, q: Product) -> list[tuple[int, int]]:
+        """(factor, how often a thread loads it): for all turns of the loops around it, and of those along which it
+        moves."""
+        found = []
+        for f in q.factors:
+            moving = [place for place, loop in enumerate(q.sums) if loop.step[f]]
+            found.append((f, threads.size(q.sums[: moving[-1] + 1]) if moving else 1))
+        return found
+
+    def _at_once(self, p: Program, n: Nest, q: Product, f: int) -> int:
+        """Numbers of a factor that a load brings."""
+        if self.near == 1:
+            return 1
+        return self.near if threads.near_at_once(n, q, f, self.near) or f in runs(p, q, self.near, self.jam) else 1
+
+    def _lines(self, p: Program, n: Nest) -> float:
+        """Lines that a thread reads one after the other."""
+        size, found = np.dtype(p.dtype).itemsize, 0.0
+        for q in n.products:
+            for f in q.factors:
+                steps = [loop for loop in q.sums if loop.step[f]]
+                beside = min((loop.step[f] for loop in steps), default=0) * size / first_cache.LINE
+                found = max(found, threads.size(steps) * min(beside, 1.0))
+        return found
 
     def serves(self, p: Program) -> str:
         if self.each > 1 and not (self.near == 1 and self._has_each(p)):
@@ -107,7 +176,7 @@ class Flat(Threads):
             *self._head(),
             f"const long b = item / {size};\nconst int x = int(item % {size});\n(void)b;",
             *pointers(p, "b"),
-            *near_statement(n, self.near, self.jam),
+            *near_statement(n, self.near, self.jam, [runs(p, q, self.near, self.jam) for q in n.products]),
             "}",
         ]
 
@@ -165,7 +234,7 @@ class Flat(Threads):
         found = {n.statement.out.name}
         for q in n.products:
             for f in q.factors:
-                if threads.near_at_once(n, q, f, self.near):
+                if threads.near_at_once(n, q, f, self.near) or f in runs(p, q, self.near, self.jam):
                     found.add(n.names[f])
 
         return found
@@ -209,30 +278,10 @@ class Flat(Threads):
             loads += 1 / (self.near if along else 1) / again
         return n.size * many * loads
 
-    def _loads(self, p: Program) -> float:
-        """Numbers that an entry's products load."""
-        (n,) = threads.nests(p)
-        return sum(self.accesses(p, n, q, threads.size(q.sums)) for q in n.products)
-
 
 def _largest(p: Program) -> int:
     """Numbers of an entry of the largest output."""
     return max(n.size for n in threads.nests(p))
-
-
-def _is_thin(p: Program) -> bool:
-    """Whether entries of few numbers are products of their own numbers and of one small matrix, of which threads beside
-    each other do not read the same bank of the first cache."""
-    n, *more = threads.nests(p)
-    size = np.dtype(p.dtype).itemsize
-    common = [a for a in p.arguments if a.place is None]
-    if more or n.size > FEW or not n.summed or len(common) != 1 or any(a.mixed for a in p.arguments):
-        return False
-    apart = max([n.loops[-1].step[f] for f in n.factors if n.loops and n.names[f] == common[0].name], default=0)
-    near = 16 if neighbours(p, 16 // size) else size
-    if apart > 1 and apart * near % BANKS == 0:
-        return False
-    return common[0].size * size <= SMALL
 
 
 def _share(p: Program) -> bool:
@@ -273,8 +322,19 @@ def neighbours(p: Program, v: int) -> bool:
     return last.step[0] == 1 and last.extent % v == 0 and threads.whole_steps(outer, 0, v)
 
 
-def near_statement(n: Nest, v: int, jam: int) -> list[str]:
-    """C++ of v neighbours of the output, for `jam` turns of the loop before, which share what they read alike.
+def runs(p: Program, q: Product, v: int, jam: int) -> tuple[int, ...]:
+    """Factors whose terms of v neighbours of the output lie one behind the other: short sums over a last index."""
+    (n,) = threads.nests(p)
+    if jam > 1 or len(q.sums) != 1 or v * q.sums[0].extent * np.dtype(p.dtype).itemsize > RUN:
+        return ()
+    (term,), (*outer, last) = q.sums, n.loops
+    found = [f for f in q.factors if term.step[f] == 1 and last.step[f] == term.extent]
+    return tuple(f for f in found if threads.whole_steps(outer, f, v))
+
+
+def near_statement(n: Nest, v: int, jam: int, of_runs) -> list[str]:
+    """C++ of v neighbours of the output, for `jam` turns of the loop before, which share what they read alike. of_runs:
+    the factors of each product whose terms are read at once.
 
     All old values are asked for before the first is written.
     """
@@ -300,14 +360,18 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
 
     lines += [turns_, begin, "}"]
 
-    # Products: a factor is one number for all neighbours, read at once, or read number by number.
-    for q in n.products:
+    # Products: a factor is one number for all neighbours, read at once, or read number by number; or a run of all terms.
+    for q, own in zip(n.products, of_runs):
         turns = threads.numbered("k", q.sums)
-        lines += threads.loop_heads(turns, q.sums)
+        heads = threads.loop_heads(turns, q.sums)
+        lines += ["{", *(_run(n, f, short, names, v, q.sums[0].extent) for f in own)]
+        lines += [f"UNROLL {head}" for head in heads] if own else heads
         loads, factors = [], []
         for j, f in enumerate(q.factors):
             at = f"at_{n.names[f]} + {threads.offset(n, f, (*short, *q.sums), (*names, *turns))}"
-            if last.step[f] == 0:
+            if f in own:
+                factors.append(f"run{f}[s * {q.sums[0].extent} + {turns[0]}]")
+            elif last.step[f] == 0:
                 loads.append(f"const scalar f{j} = *({at});")
                 factors.append(f"f{j}")
             elif threads.near_at_once(n, q, f, v):
@@ -319,6 +383,13 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
 
         product = " * ".join(threads.product_words(q, factors))
         add = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] {threads.sign_of(q)}= {product};"
-        lines += [turns_, *loads, add, "}"]
+        lines += [turns_, *loads, add, "}", "}"]
 
     return [*lines, turns_, f"*{to} = sums[turn];", "}"]
+
+
+def _run(n: Nest, f: int, short, names, v: int, terms: int) -> str:
+    """C++ that reads all terms of v neighbours of a factor."""
+    at = f"at_{n.names[f]} + {threads.offset(n, f, short, names)}"
+    load = f"*(Near<{v}> *)(run{f} + r * {v}) = *(const Near<{v}> *)({at} + r * {v});"
+    return f"alignas(16) scalar run{f}[{v * terms}];\nUNROLL for (int r = 0; r < {terms}; ++r) {load}"
