@@ -20,6 +20,7 @@ from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
 from ..engine.errors import VariantUnsuitable, refuse
 from .fold import AS_IT_IS, Move, Scale, collapsed
+from .reciprocals import reciprocal
 
 LOOPS = 16  # outer loops of a copy, at most
 VOLUME = 2048  # numbers of a tile of a device, at most: 4 for each of 512 threads
@@ -42,6 +43,7 @@ TILE = (
 )
 PLANE = "rows:whole columns:whole row_block:whole column_block:whole"
 PLANE_STEPS = "row_from:whole row_to:whole column_from:whole column_to:whole"
+FEW_NUMBERS = f"{COMMON}{STEPS}reciprocal:whole:{LOOPS} shift:whole:{LOOPS} numbers:whole"  # of a small copy
 MEMBERS = {"threads": f"{COMMON}{STEPS}{TILE}", "packs": f"{COMMON}{STEPS}{PLANE} {PLANE_STEPS}"}
 
 
@@ -65,6 +67,7 @@ def source(style: str, name: str) -> Source:
         f"#define SCALES {str(name.startswith('scale')).lower()}",
         '#include "engine/numbers/kernel.h"',
         structure("Arguments", MEMBERS[style]),
+        *([structure("Few", FEW_NUMBERS)] if style == "threads" else []),
         f'#include "contractions/permute_{style}.h"',
         "",
     ]
@@ -146,6 +149,12 @@ def _widened(loops, size: int, *addresses: int):
         outer = [Move(m.extent, m.source // 2, m.target // 2) for m in loops[:-1]]
         loops, size = (*outer, Move(last.extent // 2, 1, 1)), 2 * size
     return loops, size
+
+
+def _reciprocals(loops) -> dict:
+    """Values of the record by which a small copy divides."""
+    found = [reciprocal(m.extent) for m in loops] + [(0, 0)] * (LOOPS - len(loops))
+    return dict(zip(("reciprocal", "shift"), zip(*found)))
 
 
 def _outer(loops) -> dict:
@@ -274,7 +283,7 @@ def together(backend, dtype: str, copies, keep=()) -> list:
 
     records = []
     for (loops, ends), count in zip(prepared, counts):
-        records.append(record(MEMBERS["threads"], **ends, **_outer(loops), tiles=count, edge=[-1, -1]))
+        records.append(record(FEW_NUMBERS, **ends, **_outer(loops), **_reciprocals(loops), numbers=count))
     if len(records) == 1:
         records *= 2
     name, shape = f"copy_{sizes.pop()}", Shape(FEW_THREADS, rows=len(copies))

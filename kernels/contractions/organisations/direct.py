@@ -17,6 +17,7 @@ from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import Program, Unable, batch_step, only_term, steps_between
 from ..prices import price_of
+from ..reciprocals import reciprocal
 from . import device, library_costs
 from .base import Organisation
 
@@ -96,16 +97,6 @@ def filled(plan: Layout, number: float) -> np.ndarray:
         for place, array in enumerate(ARRAYS):
             held[f"other_{array}"][0, d] = digit.step[place]
     return held
-
-
-def reciprocal(extent: int) -> tuple[int, int]:
-    """(r, s) such that x // extent = (x r // 2^32 + x) // 2^s for 0 <= x < 2^31; 0 < extent < 2^31.
-
-    Granlund & Montgomery, Division by invariant integers using multiplication, PLDI 1994 (figure 4.1; original not
-    seen).
-    """
-    shift = (extent - 1).bit_length()
-    return ((1 << 32) * ((1 << shift) - extent)) // extent + 1, shift
 
 
 # ---- the organisation -----------------------------------------------------------------------------------------------
