@@ -22,6 +22,7 @@ from kernels.contractions.direct_plan import Tile, layout
 from kernels.contractions.fold import dense, fold
 from kernels.contractions.organisations import direct
 from kernels.contractions.organisations.direct import HELD, SPLIT, TILES, Block, Direct, Flow
+from kernels.contractions.reciprocals import reciprocal
 from kernels.engine.backend import cuda
 from kernels.engine.errors import ArgumentError
 
