@@ -44,7 +44,7 @@ def products(backend) -> list[Contraction]:
             tiles = direct.Direct.candidates(p)
             ways = [library.DeviceLibrary(rank) for rank in library.RANKS]
             found += [make(how) for how in (*tiles, *ways)]
-    return [*found, *sums(backend), *moments(backend), *rows(backend)]
+    return [*found, *sums(backend), *moments(backend), *columns(backend)]
 
 
 def sums(backend) -> list[Contraction]:
@@ -69,16 +69,12 @@ def moments(backend) -> list[Contraction]:
     return found
 
 
-def rows(backend) -> list[Contraction]:
-    """Rows of a matrix by 16 bytes, in parts: their sums, and a thread for whole rows."""
+def columns(backend) -> list[Contraction]:
+    """Sums over the rows of a matrix, by 16 bytes, in parts."""
     found = []
     for dtype, near in (("float64", 2), ("float32", 4)):
-        texts = {
-            "o[i] += w[p] a[p i]": f"columns threads=256 near={near} parts=5",
-            "o[p] = a[p i] w[i]": f"small threads=64 near={near}",
-        }
-        for text, how in texts.items():
-            found.append(Contraction(text, dict(i=7, p=1003), dtype, backend=backend, batch="", how=how))
+        sizes, how = dict(i=7, p=1003), f"columns threads=256 near={near} parts=5"
+        found.append(Contraction("o[i] += w[p] a[p i]", sizes, dtype, backend=backend, batch="", how=how))
     return found
 
 

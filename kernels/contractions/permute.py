@@ -32,7 +32,7 @@ BANKS = 128  # bytes that shared memory reads at a time
 SAMPLES = 8  # of these, by which gaps are chosen
 WIDE = 2**31  # steps inside a tile are below it
 OF_FEW = "_of_few"  # behind the name of a kernel of small copies
-FEW, FEW_THREADS = 1 << 18, 128  # numbers of a small copy at most; threads of a block
+FEW, FEW_THREADS = 1 << 19, 128  # numbers of a small copy at most; threads of a block
 BLOCK = 32  # rows and columns that a CPU transposes at a time
 LINE = 2048  # columns that a CPU copies at a time
 
@@ -270,15 +270,18 @@ def are_few(*counts: int) -> bool:
 def together(backend, dtype: str, copies, keep=()) -> list:
     """The runs of one copy, or of two: of small ones a single run. copies: moves, source, target of each. Errors as of
     `bound`."""
-    prepared, sizes = [], set()
-    for moves, source, target in copies:
-        loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
-        loops, size = _widened(loops, np.dtype(dtype).itemsize, source, target)
-        prepared.append((loops, dict(source=source, target=target)))
-        sizes.add(size)
+    each = [collapsed(sorted(moves, key=lambda m: -abs(m.target))) for moves, _, _ in copies]
+    own = np.dtype(dtype).itemsize
+    widened = [_widened(loops, own, *ends) for loops, (_, *ends) in zip(each, copies)]
+
+    # Numbers of one size, so that a launch has both.
+    sizes = {size for _, size in widened}
+    if len(sizes) > 1:
+        widened, sizes = [(loops, own) for loops in each], {own}
+    prepared = [(loops, dict(source=source, target=target)) for (loops, _), (_, source, target) in zip(widened, copies)]
 
     counts = [math.prod(m.extent for m in loops) for loops, _ in prepared]
-    if backend.style != "threads" or len(sizes) > 1 or not are_few(*counts):
+    if backend.style != "threads" or not are_few(*counts):
         return [bound(backend, dtype, moves, source, target, keep=keep) for moves, source, target in copies]
 
     records = []

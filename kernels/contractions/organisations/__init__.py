@@ -27,7 +27,6 @@ from .outer_packs import OuterPacks
 from .outer_threads import OuterThreads
 from .packs import Lanes, Packs
 from .slices import Slices
-from .small import Small
 from .staged import Staged
 from .sums import Sums
 from .sweep import Sweeps
@@ -46,7 +45,6 @@ KINDS: dict[str, tuple[type[Organisation], ...]] = {
         Sums,
         Moments,
         Columns,
-        Small,
         Tiles,
         Slices,
         Team,

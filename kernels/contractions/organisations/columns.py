@@ -26,10 +26,11 @@ from .threads import several
 
 LEAST, MOST = 2, 256  # columns
 THREADS = 512  # of a block: a few less, which have whole rows
-BLOCKS = 2  # of a multiprocessor
+BLOCKS = 1, 2  # of a multiprocessor
 AT_ONCE = 4  # reads of a thread that are under way together
 TURN = 1.2e-6  # seconds in which they come
-PACE = 0.95  # times the memory's time
+PACE = 0.8  # times the memory's time
+ADDED = 6e10  # bytes a second that the last block adds up
 
 
 class Matrix(NamedTuple):
@@ -77,7 +78,8 @@ class Columns(InParts):
         how = cls(near=16 // np.dtype(p.dtype).itemsize)
         if how.serves(p):
             return []
-        return [how.changed(parts=min(BLOCKS * device.MULTIPROCESSORS, how._turns(found)))]
+        some = {min(blocks * device.MULTIPROCESSORS, how._turns(found)) for blocks in BLOCKS}
+        return [how.changed(parts=parts) for parts in sorted(some)]
 
     def serves(self, p: Program) -> str:
         found = matrix(p)
@@ -90,18 +92,20 @@ class Columns(InParts):
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        return (self._waiting(p) + self._last()) / library_costs.unit("threads", p)
+        return (self._waiting(p) + self._last(p)) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        return PACE * library_costs.memory_seconds("threads", p) + self._last()
+        return PACE * library_costs.memory_seconds("threads", p) + self._last(p)
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its numbers."""
         return -(-self._turns(matrix(p)) // (AT_ONCE * self.parts)) * TURN
 
-    def _last(self) -> float:
+    def _last(self, p: Program) -> float:
         """Seconds of the block that adds up parts."""
-        return LAST if self.parts > 1 else 0.0
+        if self.parts == 1:
+            return 0.0
+        return LAST + self.parts * matrix(p).columns * np.dtype(p.dtype).itemsize / ADDED
 
     def _turns(self, m: Matrix) -> int:
         """Turns of all blocks, the last of which may have fewer rows."""

@@ -23,14 +23,14 @@ from .threads import Threads, batch_is_last, memory_seconds, several
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
-BESIDE, ACROSS = 160, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
+PACE = 0.85  # times the memory's time
+BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
 # Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
 OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
 ISSUED = 4  # instructions of a multiprocessor in a clock
 ADDED = dict(float64=2, float32=1, complex128=8, complex64=4)  # instructions of a multiply-add
 LATE, TOGETHER = 3e-7, 4  # seconds until a line comes; lines of a thread that are under way together
 FEW, SMALL = device.MULTIPROCESSORS * 256, 64  # threads that leave some multiprocessors idle; of a block then
-RUN = 256  # bytes of the terms of a thread's neighbours that it has in registers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Flat(Threads):
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
-        if near > 1 and not threads.nests(p)[0].summed and cls(256, near).waits(p) > 1:
-            found.append(cls(256))  # more threads, since few numbers leave a device idle
+        if near > 1 and (threads.nests(p)[0].summed or cls(256, near).waits(p) > 1):
+            found.append(cls(256))  # more threads; where neighbours read lines of their own, they share them
 
         usual = library_costs.usual_batch(p)
         found = [how if how.items(p, usual) > FEW else how.changed(threads=SMALL) for how in found]
@@ -82,7 +82,7 @@ class Flat(Threads):
         return (work + waiting) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        return memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
+        return PACE * memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
 
     def _anew(self, p: Program) -> float:
         """Seconds of an entry for arrays of all entries that the second cache does not hold from one to the next."""
@@ -131,7 +131,7 @@ class Flat(Threads):
         """Numbers of a factor that a load brings."""
         if self.near == 1:
             return 1
-        return self.near if threads.near_at_once(n, q, f, self.near) or f in runs(p, q, self.near, self.jam) else 1
+        return self.near if threads.near_at_once(n, q, f, self.near) else 1
 
     def _lines(self, p: Program, n: Nest) -> float:
         """Lines that a thread reads one after the other."""
@@ -176,7 +176,7 @@ class Flat(Threads):
             *self._head(),
             f"const long b = item / {size};\nconst int x = int(item % {size});\n(void)b;",
             *pointers(p, "b"),
-            *near_statement(n, self.near, self.jam, [runs(p, q, self.near, self.jam) for q in n.products]),
+            *near_statement(n, self.near, self.jam),
             "}",
         ]
 
@@ -234,7 +234,7 @@ class Flat(Threads):
         found = {n.statement.out.name}
         for q in n.products:
             for f in q.factors:
-                if threads.near_at_once(n, q, f, self.near) or f in runs(p, q, self.near, self.jam):
+                if threads.near_at_once(n, q, f, self.near):
                     found.add(n.names[f])
 
         return found
@@ -322,19 +322,8 @@ def neighbours(p: Program, v: int) -> bool:
     return last.step[0] == 1 and last.extent % v == 0 and threads.whole_steps(outer, 0, v)
 
 
-def runs(p: Program, q: Product, v: int, jam: int) -> tuple[int, ...]:
-    """Factors whose terms of v neighbours of the output lie one behind the other: short sums over a last index."""
-    (n,) = threads.nests(p)
-    if jam > 1 or len(q.sums) != 1 or v * q.sums[0].extent * np.dtype(p.dtype).itemsize > RUN:
-        return ()
-    (term,), (*outer, last) = q.sums, n.loops
-    found = [f for f in q.factors if term.step[f] == 1 and last.step[f] == term.extent]
-    return tuple(f for f in found if threads.whole_steps(outer, f, v))
-
-
-def near_statement(n: Nest, v: int, jam: int, of_runs) -> list[str]:
-    """C++ of v neighbours of the output, for `jam` turns of the loop before, which share what they read alike. of_runs:
-    the factors of each product whose terms are read at once.
+def near_statement(n: Nest, v: int, jam: int) -> list[str]:
+    """C++ of v neighbours of the output, for `jam` turns of the loop before, which share what they read alike.
 
     All old values are asked for before the first is written.
     """
@@ -360,18 +349,14 @@ def near_statement(n: Nest, v: int, jam: int, of_runs) -> list[str]:
 
     lines += [turns_, begin, "}"]
 
-    # Products: a factor is one number for all neighbours, read at once, or read number by number; or a run of all terms.
-    for q, own in zip(n.products, of_runs):
+    # Products: a factor is one number for all neighbours, read at once, or read number by number.
+    for q in n.products:
         turns = threads.numbered("k", q.sums)
-        heads = threads.loop_heads(turns, q.sums)
-        lines += ["{", *(_run(n, f, short, names, v, q.sums[0].extent) for f in own)]
-        lines += [f"UNROLL {head}" for head in heads] if own else heads
+        lines += threads.loop_heads(turns, q.sums)
         loads, factors = [], []
         for j, f in enumerate(q.factors):
             at = f"at_{n.names[f]} + {threads.offset(n, f, (*short, *q.sums), (*names, *turns))}"
-            if f in own:
-                factors.append(f"run{f}[s * {q.sums[0].extent} + {turns[0]}]")
-            elif last.step[f] == 0:
+            if last.step[f] == 0:
                 loads.append(f"const scalar f{j} = *({at});")
                 factors.append(f"f{j}")
             elif threads.near_at_once(n, q, f, v):
@@ -383,13 +368,6 @@ def near_statement(n: Nest, v: int, jam: int, of_runs) -> list[str]:
 
         product = " * ".join(threads.product_words(q, factors))
         add = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] {threads.sign_of(q)}= {product};"
-        lines += [turns_, *loads, add, "}", "}"]
+        lines += [turns_, *loads, add, "}"]
 
     return [*lines, turns_, f"*{to} = sums[turn];", "}"]
-
-
-def _run(n: Nest, f: int, short, names, v: int, terms: int) -> str:
-    """C++ that reads all terms of v neighbours of a factor."""
-    at = f"at_{n.names[f]} + {threads.offset(n, f, short, names)}"
-    load = f"*(Near<{v}> *)(run{f} + r * {v}) = *(const Near<{v}> *)({at} + r * {v});"
-    return f"alignas(16) scalar run{f}[{v * terms}];\nUNROLL for (int r = 0; r < {terms}; ++r) {load}"
