@@ -23,7 +23,7 @@ from .threads import Threads, batch_is_last, memory_seconds, several
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
-PACE = 0.85  # times the memory's time
+PACE, FEW_LINES = 0.85, 32  # times the memory's time, where a thread waits for so few lines
 BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
 # Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
 OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
@@ -82,7 +82,8 @@ class Flat(Threads):
         return (work + waiting) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        return PACE * memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
+        pace = PACE if all(self._lines(p, n) <= FEW_LINES for n in threads.nests(p)) else 1.0
+        return pace * memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
 
     def _anew(self, p: Program) -> float:
         """Seconds of an entry for arrays of all entries that the second cache does not hold from one to the next."""
