@@ -23,7 +23,7 @@ from .threads import Threads, batch_is_last, memory_seconds, several
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
-PACE, FEW_LINES = 0.85, 32  # times the memory's time, where a thread waits for so few lines
+PACE, SLOW, FEW_LINES = 0.85, 1.05, 32  # times the memory's time, where a thread waits for so few lines, or more
 BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
 # Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
 OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
@@ -82,7 +82,7 @@ class Flat(Threads):
         return (work + waiting) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        pace = PACE if all(self._lines(p, n) <= FEW_LINES for n in threads.nests(p)) else 1.0
+        pace = PACE if all(self._lines(p, n) <= FEW_LINES for n in threads.nests(p)) else SLOW
         return pace * memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
 
     def _anew(self, p: Program) -> float:
