@@ -146,7 +146,9 @@ class Columns(InParts):
             some = f"UNROLL for (int u = 0; u < {count}; ++u)"
             held = [f"Near<{v}> f{f}[{count}];" for f in m.streams]
             held += [f"scalar f{f}[{count}][{self._rows(m)}];" for f in m.weights]
-            loads = [f"f{f}[u] = *(const Near<{v}> *)(at_{m.nest.names[f]} + (i + u) * {turn}L + me);" for f in m.streams]
+            loads = [
+                f"f{f}[u] = *(const Near<{v}> *)(at_{m.nest.names[f]} + (i + u) * {turn}L + me);" for f in m.streams
+            ]
             for f in m.weights:
                 of_row = f"UNROLL for (int s = 0; s < {self._rows(m)}; ++s)"
                 loads.append(f"{of_row} f{f}[u][s] = {self._weight(m, f, 'i + u')};")
