@@ -373,6 +373,7 @@ ON_A_DEVICE = (  # statement, sizes, batch, entries; the fastest on an H200, and
     ("o[x y i] = a[x y i j] b[x y j]", dict(y=700, i=5, j=5), "x", 700, "flat"),  # stages 5, 8
     ("o[e q a] = a[e q a b] b[e q b]", dict(q=8, a=3, b=3), "e", 20011, "flat"),  # stages 2.3 with float64
     ("o[e i j] = w[q] a[e q i] b[e q j]", dict(q=8, i=8, j=8), "e", 20000, "flat"),  # stages 1.6, apart 1.5
+    ("o[k l j] = a[k j] b[l j]", dict(k=60, l=60), "j", 300, "flat"),  # a thread for each of few points 20
     ("o[a e] = a[m n e f] b[a f m n]", dict(m=14, n=14, e=50, f=50), "a", 50, "direct"),  # library 1.3, 1.6
 )
 

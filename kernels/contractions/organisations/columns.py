@@ -26,10 +26,10 @@ from .threads import several
 
 LEAST, MOST = 2, 256  # columns
 THREADS = 512  # of a block: a few less, which have whole rows
-BLOCKS = 1, 2  # of a multiprocessor
+BLOCKS, FEW = 2, 64  # of a multiprocessor; columns up to which their parts are added up soon
 AT_ONCE = 4  # reads of a thread that are under way together
 TURN = 1.2e-6  # seconds in which they come
-PACE = 0.8  # times the memory's time
+PACE = 0.78  # times the memory's time
 ADDED = 6e10  # bytes a second that the last block adds up
 
 
@@ -78,8 +78,8 @@ class Columns(InParts):
         how = cls(near=16 // np.dtype(p.dtype).itemsize)
         if how.serves(p):
             return []
-        some = {min(blocks * device.MULTIPROCESSORS, how._turns(found)) for blocks in BLOCKS}
-        return [how.changed(parts=parts) for parts in sorted(some)]
+        blocks = BLOCKS if found.columns <= FEW else 1
+        return [how.changed(parts=min(blocks * device.MULTIPROCESSORS, how._turns(found)))]
 
     def serves(self, p: Program) -> str:
         found = matrix(p)

@@ -14,7 +14,7 @@ from ...engine.backend.facts import REFERENCE
 from ..plan import Program
 from ..prices import price_of
 from . import device, library_costs
-from .outer import Outer, Terms
+from .outer import Outer, Terms, terms_of
 
 SHARED = REFERENCE.shared_resident  # bytes of shared memory of a multiprocessor
 RESIDENT = REFERENCE.threads_resident  # threads of a multiprocessor
@@ -56,8 +56,12 @@ class OuterThreads(Outer):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Few points leave a device idle, and points of very many numbers have long runs anyway."""
+        t, points = terms_of(p), library_costs.usual_batch(p)
+        if t is not None and t.layout == "left" and points < device.FULL:
+            return super().price(p, least) * device.FULL / points  # a thread has a point
+
         numbers = p.arrays[p.expression.outputs[0]].size
-        if numbers > LONG or numbers * library_costs.usual_batch(p) < device.FULL:
+        if numbers > LONG or numbers * points < device.FULL:
             return least * price_of("outer_other")
         return super().price(p, least)
 
