@@ -19,7 +19,7 @@ from ...engine.backend.counters import COUNTER
 from .. import render_threads as threads
 from ..plan import Nest, Product, Program, pointers
 from . import device, library_costs
-from .base import Organisation
+from .base import Organisation, Unable
 from .in_parts import LAST, InParts
 from .moments import ordered
 from .threads import several
@@ -99,13 +99,13 @@ class Columns(InParts):
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its numbers."""
-        return -(-self._turns(matrix(p)) // (AT_ONCE * self.parts)) * TURN
+        return -(-self._turns(required(p)) // (AT_ONCE * self.parts)) * TURN
 
     def _last(self, p: Program) -> float:
         """Seconds of the block that adds up parts."""
         if self.parts == 1:
             return 0.0
-        return LAST + self.parts * matrix(p).columns * np.dtype(p.dtype).itemsize / ADDED
+        return LAST + self.parts * required(p).columns * np.dtype(p.dtype).itemsize / ADDED
 
     def _turns(self, m: Matrix) -> int:
         """Turns of all blocks, the last of which may have fewer rows."""
@@ -116,7 +116,7 @@ class Columns(InParts):
         return super().render(p, ("contractions/columns.h", *headers), folders, quick)
 
     def text(self, p: Program) -> list[str]:
-        m = matrix(p)
+        m = required(p)
         columns, v, team = m.columns, self.near, self.team(m.columns)
         each = f"UNROLL for (int s = 0; s < {v}; ++s)"
         return [
@@ -200,17 +200,17 @@ class Columns(InParts):
         return 1
 
     def sums_of(self, p: Program) -> int:
-        return matrix(p).columns
+        return required(p).columns
 
     def shape(self, p: Program) -> Shape:
-        return Shape(self.team(matrix(p).columns), 1, self.shared_bytes(p), rows=self.parts)
+        return Shape(self.team(required(p).columns), 1, self.shared_bytes(p), rows=self.parts)
 
     def at_work(self, p: Program, n: int) -> int:
-        return self.team(matrix(p).columns) * self.parts
+        return self.team(required(p).columns) * self.parts
 
     def shared_bytes(self, p: Program) -> int:
         """The sums of each thread, or the number of blocks that were there before."""
-        return max(self.team(matrix(p).columns) * self.near * np.dtype(p.dtype).itemsize, COUNTER)
+        return max(self.team(required(p).columns) * self.near * np.dtype(p.dtype).itemsize, COUNTER)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -238,3 +238,11 @@ def matrix(p: Program) -> Matrix | None:
     if not streams or not as_they_lie or not LEAST <= column.extent <= MOST:
         return None
     return Matrix(n, q, streams, weights)
+
+
+def required(p: Program) -> Matrix:
+    """The sum of a program that is one. Raises Unable."""
+    found = matrix(p)
+    if found is None:
+        raise Unable("a sum over the rows of a matrix")
+    return found
