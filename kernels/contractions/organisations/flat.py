@@ -60,7 +60,7 @@ class Flat(Threads):
             if not p.mixed and neighbours(p, v):
                 near = v
 
-        found: list[Organisation] = [cls(256, near)]
+        found = [cls(256, near)]
         if near == 1:
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
@@ -69,7 +69,7 @@ class Flat(Threads):
             found.append(cls(256))  # more threads; where neighbours read lines of their own, they share them
 
         usual = library_costs.usual_batch(p)
-        found = [how if how.items(p, usual) > FEW else how.changed(threads=SMALL) for how in found]
+        found = [how if how.items(p, usual) > FEW else dataclasses.replace(how, threads=SMALL) for how in found]
         return [how for how in found if how.legal(p)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
