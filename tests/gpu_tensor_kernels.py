@@ -44,7 +44,7 @@ def products(backend) -> list[Contraction]:
             tiles = direct.Direct.candidates(p)
             ways = [library.DeviceLibrary(rank) for rank in library.RANKS]
             found += [make(how) for how in (*tiles, *ways)]
-    return [*found, *sums(backend), *moments(backend)]
+    return [*found, *sums(backend), *moments(backend), *columns(backend)]
 
 
 def sums(backend) -> list[Contraction]:
@@ -66,6 +66,15 @@ def moments(backend) -> list[Contraction]:
     complex_how = "moments threads=64 parts=5"
     text, sizes = "o[i j] = a[p i] b[p j]", dict(i=4, j=6, p=1004)
     found.append(ComplexContraction(text, sizes, backend=backend, batch="", how=complex_how))
+    return found
+
+
+def columns(backend) -> list[Contraction]:
+    """Sums over the rows of a matrix, by 16 bytes, in parts."""
+    found = []
+    for dtype, near in (("float64", 2), ("float32", 4)):
+        sizes, how = dict(i=7, p=1003), f"columns threads=256 near={near} parts=5"
+        found.append(Contraction("o[i] += w[p] a[p i]", sizes, dtype, backend=backend, batch="", how=how))
     return found
 
 

@@ -1,13 +1,7 @@
 // Where the rows, columns and terms of a tile of direct.h lie: digits of each group of indices, tables of places.
 #pragma once
 #include "contractions/direct_tile.h"
-
-// number / extent, for 0 <= number < 2^31, by a product with the reciprocal that organisations/direct.py wrote: a
-// division takes some 20 instructions.
-POINT_FN int quotient(int number, long reciprocal, long shift) {
-    const unsigned high = unsigned((unsigned long long)unsigned(number) * unsigned(reciprocal) >> 32);
-    return int((high + unsigned(number)) >> int(shift));
-}
+#include "contractions/reciprocals.h"
 
 // The digits of a group in the record.
 struct Digits {

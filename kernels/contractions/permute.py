@@ -20,6 +20,7 @@ from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
 from ..engine.errors import VariantUnsuitable, refuse
 from .fold import AS_IT_IS, Move, Scale, collapsed
+from .reciprocals import reciprocal
 
 LOOPS = 16  # outer loops of a copy, at most
 VOLUME = 2048  # numbers of a tile of a device, at most: 4 for each of 512 threads
@@ -31,7 +32,7 @@ BANKS = 128  # bytes that shared memory reads at a time
 SAMPLES = 8  # of these, by which gaps are chosen
 WIDE = 2**31  # steps inside a tile are below it
 OF_FEW = "_of_few"  # behind the name of a kernel of small copies
-FEW, FEW_THREADS = 1 << 18, 128  # numbers of a small copy at most; threads of a block
+FEW, FEW_THREADS = 1 << 19, 128  # numbers of a small copy at most; threads of a block
 BLOCK = 32  # rows and columns that a CPU transposes at a time
 LINE = 2048  # columns that a CPU copies at a time
 
@@ -42,6 +43,7 @@ TILE = (
 )
 PLANE = "rows:whole columns:whole row_block:whole column_block:whole"
 PLANE_STEPS = "row_from:whole row_to:whole column_from:whole column_to:whole"
+FEW_NUMBERS = f"{COMMON}{STEPS}reciprocal:whole:{LOOPS} shift:whole:{LOOPS} numbers:whole"  # of a small copy
 MEMBERS = {"threads": f"{COMMON}{STEPS}{TILE}", "packs": f"{COMMON}{STEPS}{PLANE} {PLANE_STEPS}"}
 
 
@@ -65,6 +67,7 @@ def source(style: str, name: str) -> Source:
         f"#define SCALES {str(name.startswith('scale')).lower()}",
         '#include "engine/numbers/kernel.h"',
         structure("Arguments", MEMBERS[style]),
+        *([structure("Few", FEW_NUMBERS)] if style == "threads" else []),
         f'#include "contractions/permute_{style}.h"',
         "",
     ]
@@ -146,6 +149,12 @@ def _widened(loops, size: int, *addresses: int):
         outer = [Move(m.extent, m.source // 2, m.target // 2) for m in loops[:-1]]
         loops, size = (*outer, Move(last.extent // 2, 1, 1)), 2 * size
     return loops, size
+
+
+def _reciprocals(loops) -> dict:
+    """Values of the record by which a small copy divides."""
+    found = [reciprocal(m.extent) for m in loops] + [(0, 0)] * (LOOPS - len(loops))
+    return dict(zip(("reciprocal", "shift"), zip(*found)))
 
 
 def _outer(loops) -> dict:
@@ -261,20 +270,23 @@ def are_few(*counts: int) -> bool:
 def together(backend, dtype: str, copies, keep=()) -> list:
     """The runs of one copy, or of two: of small ones a single run. copies: moves, source, target of each. Errors as of
     `bound`."""
-    prepared, sizes = [], set()
-    for moves, source, target in copies:
-        loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
-        loops, size = _widened(loops, np.dtype(dtype).itemsize, source, target)
-        prepared.append((loops, dict(source=source, target=target)))
-        sizes.add(size)
+    each = [collapsed(sorted(moves, key=lambda m: -abs(m.target))) for moves, _, _ in copies]
+    own = np.dtype(dtype).itemsize
+    widened = [_widened(loops, own, *ends) for loops, (_, *ends) in zip(each, copies)]
+
+    # Numbers of one size, so that a launch has both.
+    sizes = {size for _, size in widened}
+    if len(sizes) > 1:
+        widened, sizes = [(loops, own) for loops in each], {own}
+    prepared = [(loops, dict(source=source, target=target)) for (loops, _), (_, source, target) in zip(widened, copies)]
 
     counts = [math.prod(m.extent for m in loops) for loops, _ in prepared]
-    if backend.style != "threads" or len(sizes) > 1 or not are_few(*counts):
+    if backend.style != "threads" or not are_few(*counts):
         return [bound(backend, dtype, moves, source, target, keep=keep) for moves, source, target in copies]
 
     records = []
     for (loops, ends), count in zip(prepared, counts):
-        records.append(record(MEMBERS["threads"], **ends, **_outer(loops), tiles=count, edge=[-1, -1]))
+        records.append(record(FEW_NUMBERS, **ends, **_outer(loops), **_reciprocals(loops), numbers=count))
     if len(records) == 1:
         records *= 2
     name, shape = f"copy_{sizes.pop()}", Shape(FEW_THREADS, rows=len(copies))

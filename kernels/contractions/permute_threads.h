@@ -6,8 +6,10 @@
 // Arguments: source, target, tables (see Row), volume: numbers of a tile; shift: shared memory has a gap after every
 // 2^shift numbers; loops over tiles, the slowest first; edge: for two loops whose last tile may be shorter, the number
 // of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NAME_OF_FEW
-// of the kernel of small copies, NUMBER: type, SCALES: target = number * source (+ old target).
+// of the kernel of small copies, whose arguments are in Few: reciprocals of
+// the extents, numbers of the copy; NUMBER: type, SCALES: target = number * source (+ old target).
 #pragma once
+#include "contractions/reciprocals.h"
 #include "engine/numbers/launch.h"
 
 extern __shared__ double shared_memory[];
@@ -119,19 +121,26 @@ constexpr int BLOCKS = SCALES || sizeof(NUMBER) > 8 ? 2 : 3;
     KERNEL(name, Arguments, 512, BLOCKS) { permuted<NUMBER, SCALES>(a, items); }
 PERMUTATION(NAME)
 
-// Small copies, a thread for each number in the order of the target: a row of blocks for each copy. Loops are over
-// numbers, tiles counts these.
+// Small copies, a thread for each number in the order of the target: a row of blocks for each copy.
 struct Copies {
-    Arguments of[2];
+    Few of[2];
 };
 #define PERMUTATIONS(name) \
     KERNEL(name, Copies, 128) { \
-        const Arguments &own = a.of[blockIdx.y]; \
-        const long number = blockIdx.x * 128L + threadIdx.x; \
+        const Few &own = a.of[blockIdx.y]; \
+        const int number = blockIdx.x * 128 + threadIdx.x; \
         (void)items; \
-        if (number >= own.tiles) return; \
-        Tile here; \
-        find(own, number, here); \
-        ((NUMBER *)own.target)[here.to] = ((const NUMBER *)own.source)[here.from]; \
+        if (number >= own.numbers) return; \
+        long from = 0; \
+        long to = 0; \
+        int left = number; \
+        for (int d = int(own.loops) - 1; d >= 0; --d) { \
+            const int before = quotient(left, own.reciprocal[d], own.shift[d]); \
+            const int turn = left - before * int(own.extent[d]); \
+            left = before; \
+            from += turn * own.from_step[d]; \
+            to += turn * own.to_step[d]; \
+        } \
+        ((NUMBER *)own.target)[to] = ((const NUMBER *)own.source)[from]; \
     }
 PERMUTATIONS(NAME_OF_FEW)

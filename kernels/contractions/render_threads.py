@@ -33,6 +33,11 @@ def work(p: Program) -> int:
     return total
 
 
+def terms(p: Program) -> int:
+    """Terms of all sums of an entry: its multiply-adds, if products have two factors."""
+    return sum(n.size * size(q.sums) for n in nests(p) for q in n.products)
+
+
 def independent(p: Program) -> bool:
     """Whether each number of the outputs can be computed by itself: no locals, no copies, no output that is read."""
     if len(p.of_kind("argument")) < len(p.arrays) or p.expression.symmetric:

@@ -372,8 +372,13 @@ ON_A_DEVICE = (  # statement, sizes, batch, entries; the fastest on an H200, and
     ("o[i j] = a[i n] b[j n]", dict(i=24, j=24, n=100000), "", 0, "moments"),  # direct 1.3, 1.8; library 1.7, 4.0
     ("o[x p q] = a[x g p] b[g q]", dict(g=20000, p=60, q=60), "x", 3, "direct"),  # library 3.0 with float64
     ("o[a c] = x[a b c]", dict(b=301, c=302), "a", 300, "sums"),  # team 1.3, 1.16
-    ("o[b c d] = x[a b c] w[a d]", dict(a=9, c=300, d=9), "b", 300, "stages"),  # lines 1.8 with float64
-    ("o[i] = w[n] a[n i]", dict(n=500000, i=30), "", 0, "sums"),  # moments 1.16, 1.06
+    ("o[i] = w[n] a[n i]", dict(n=500000, i=30), "", 0, "columns"),  # moments 1.16, 1.26
+    ("o[x y z] = a[x y z s]", dict(y=100, z=100, s=10), "x", 100, "flat"),  # sums 1.8 with float32
+    ("o[x y i] = a[x y i j] b[x y j]", dict(y=700, i=5, j=5), "x", 700, "flat"),  # stages 5, 8
+    ("o[e q a] = a[e q a b] b[e q b]", dict(q=8, a=3, b=3), "e", 20011, "flat"),  # stages 2.3 with float64
+    ("o[e i j] = w[q] a[e q i] b[e q j]", dict(q=8, i=8, j=8), "e", 20000, "flat"),  # stages 1.6, apart 1.5
+    ("o[k l j] = a[k j] b[l j]", dict(k=60, l=60), "j", 300, "flat"),  # a thread for each of few points 20
+    ("o[a e] = a[m n e f] b[a f m n]", dict(m=14, n=14, e=50, f=50), "a", 50, "direct"),  # library 1.3, 1.6
 )
 
 

@@ -88,7 +88,7 @@ def test_a_part_of_larger_arrays_that_are_not_aligned(be, dtype, at):
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_small_copies_at_once(be, dtype):
-    """Of unequal extents; a copy that is wide where the other one is not takes a launch of its own."""
+    """Of unequal extents; numbers of one size, also where one of the copies could be wider."""
     orders = ("abcd", "cadb", (5, 7, 6, 4)), ("ab", "ba", (3, 2)), ("abc", "acb", (40, 31, 33))
     for pair in itertools.combinations_with_replacement(orders, 2):
         copies, wanted, targets = [], [], []
@@ -107,6 +107,23 @@ def test_small_copies_at_once(be, dtype):
                 run()
         for target, (values, _) in zip(targets, wanted):
             assert np.array_equal(be.to_host(target), values)
+
+
+def test_a_device_copies_both_factors_in_one_launch(device_backend):
+    """Also where one of them has pairs of neighbours that lie together in both orders, and the other one has none."""
+    pairs = [Move(6, 2, 20), Move(10, 12, 2), Move(2, 1, 1)]
+    across = [Move(6, 1, 5), Move(5, 6, 1)]
+    sources = [device_backend.from_host(np.random.default_rng(3).random(n)) for n in (120, 30)]
+    targets = [device_backend.from_host(np.full(n, np.nan)) for n in (120, 30)]
+    addresses = zip(*(map(device_backend.address, arrays) for arrays in (sources, targets)))
+
+    copies = [(moves, *ends) for moves, ends in zip((pairs, across), addresses)]
+    (run,) = permute.together(device_backend, "float64", copies)
+    run()
+    a, b = map(device_backend.to_host, sources)
+    found = [device_backend.to_host(target) for target in targets]
+    assert np.array_equal(found[0].reshape(6, 10, 2), a.reshape(10, 6, 2).swapaxes(0, 1))
+    assert np.array_equal(found[1].reshape(6, 5), b.reshape(5, 6).T)
 
 
 def test_nothing_to_copy(be):

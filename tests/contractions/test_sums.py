@@ -126,7 +126,7 @@ def test_a_slow_output_is_read_side_by_side(device_backend):
 
 def test_sums_over_a_slow_index_are_read_side_by_side(device_backend):
     """By the model: a lane has a number for itself, and few columns are summed in parts."""
-    wide = Contraction("o[x] = a[s x] w[s]", dict(s=10), backend=device_backend, entries=10**6)
+    wide = Contraction("o[x] = a[s x] w[s]", dict(s=10), backend=device_backend, entries=10**6, how="sums")
     few = Contraction("o[j] = a[i j]", dict(i=4000), backend=device_backend, entries=4000)
     rows = Contraction("o[i] = a[i j]", dict(j=4000), backend=device_backend, entries=4000)
     assert [plan.how.name for plan in (wide, few, rows)] == ["sums"] * 3

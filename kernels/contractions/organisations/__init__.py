@@ -15,6 +15,7 @@ from . import library_costs
 from .apart import DeviceApart, HostApart, chosen_by
 from .axes import Axes
 from .base import Organisation, Unable
+from .columns import Columns
 from .direct import Direct
 from .direct_host import HostDirect
 from .flat import Flat
@@ -44,6 +45,7 @@ KINDS: dict[str, tuple[type[Organisation], ...]] = {
         Flat,
         Sums,
         Moments,
+        Columns,
         Tiles,
         Slices,
         Team,

@@ -11,6 +11,7 @@ FMA, UNITS = 128.0, 256.0  # flops a clock in double precision: of threads, of m
 MOST_THREADS = REFERENCE.threads_of_block
 ENOUGH = 512  # threads of a multiprocessor; with fewer it waits for memory
 MULTIPROCESSORS = 132
+CLOCK = 1.7e9  # of a multiprocessor
 CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
 FULL = MULTIPROCESSORS * ENOUGH  # threads of a device; work of fewer takes as long as work of as many
 

@@ -17,6 +17,7 @@ from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import Program, Unable, batch_step, only_term, steps_between
 from ..prices import price_of
+from ..reciprocals import reciprocal
 from . import device, library_costs
 from .base import Organisation
 
@@ -50,6 +51,7 @@ FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
 PARTS_ADDED = 3.5e-6  # seconds of the kernel that adds up parts of a sum, beside its bytes, on an H200
 LEAST_STEPS = 2  # of a part of a sum
+PARTS_OF_MANY, BLOCKS = 24, 1056  # parts of a sum, at most, where all tiles have more blocks than these
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
 LARGE, LOSS = 8, 1.1  # a batch so many times the usual one must not cost LOSS times as much by a sum in parts
 
@@ -96,16 +98,6 @@ def filled(plan: Layout, number: float) -> np.ndarray:
         for place, array in enumerate(ARRAYS):
             held[f"other_{array}"][0, d] = digit.step[place]
     return held
-
-
-def reciprocal(extent: int) -> tuple[int, int]:
-    """(r, s) such that x // extent = (x r // 2^32 + x) // 2^s for 0 <= x < 2^31; 0 < extent < 2^31.
-
-    Granlund & Montgomery, Division by invariant integers using multiplication, PLDI 1994 (figure 4.1; original not
-    seen).
-    """
-    shift = (extent - 1).bit_length()
-    return ((1 << 32) * ((1 << shift) - extent)) // extent + 1, shift
 
 
 # ---- the organisation -----------------------------------------------------------------------------------------------
@@ -193,8 +185,10 @@ class Direct(Organisation):
             return []
         found = [cls(block, flow) for block, flow in TILES]
         for block, flow, many in SPLIT:
-            steps = cls(block, flow).layout(p).steps
-            found += [cls(block, dataclasses.replace(flow, parts=k)) for k in many if k * LEAST_STEPS <= steps]
+            plan = cls(block, flow).layout(p)
+            able = [k for k in many if k * LEAST_STEPS <= plan.steps]
+            able = [k for k in able if k <= PARTS_OF_MANY or k * plan.blocks <= BLOCKS]
+            found += [cls(block, dataclasses.replace(flow, parts=k)) for k in able]
 
         depth = -(-folded(p, 2).size("k") // 8) * 8
         if 0 < depth <= MOST_HELD and p.dtype == "float32":
@@ -540,9 +534,9 @@ TILES: tuple[tuple[Block, Flow], ...] = (
 
 # The same for sums in parts: few tiles and a long sum.
 SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
-    (Block(2, 2, 2, 4), Flow(32, 2, 2), (4, 8, 24)),  # 64 x 64
+    (Block(2, 2, 2, 4), Flow(32, 2, 2), (4, 8, 24, 66, 132)),  # 64 x 64
     (Block(2, 2, 4, 4), Flow(16, 3, 2), (4, 8, 24)),  # 128 x 64
-    (Block(2, 2, 1, 2), Flow(32, 3, 4), (264, 528)),  # 32 x 32
+    (Block(2, 2, 1, 2), Flow(32, 3, 4), (66, 132, 264, 528)),  # 32 x 32
 )
 
 # Tiles of blocks that hold a factor, and blocks on a multiprocessor. They are for single precision: in double precision

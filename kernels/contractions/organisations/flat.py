@@ -14,20 +14,23 @@ import numpy as np
 
 from ...engine.backend.base import Shape
 from .. import render_threads as threads
-from ..plan import FAR, Nest, Program, pointers, step_text
+from ..plan import FAR, Loop, Nest, Product, Program, pointers, step_text
 from ..prices import price_of
+from . import device, first_cache, library_costs
 from .base import Organisation, Unable
 from .threads import Threads, batch_is_last, memory_seconds, several
 
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
-BESIDE = 64  # bytes: a thread that goes along so short a row shares its lines with its neighbours
-# Times the price where threads of entries with few numbers share a small matrix, which the first cache holds
-NEAR = dict(float64=0.45, float32=0.3, complex64=1.0, complex128=1.0)
-SHARED = 1.1  # times the memory's time there
-FEW, SMALL = 32, 8 << 10  # numbers of such an entry; bytes of the matrix
-BANKS = 128  # bytes of all banks of the first cache
+PACE, SLOW, FEW_LINES = 0.85, 1.05, 32  # times the memory's time, where a thread waits for so few lines, or more
+BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
+# Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
+OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
+ISSUED = 4  # instructions of a multiprocessor in a clock
+ADDED = dict(float64=2, float32=1, complex128=8, complex64=4)  # instructions of a multiply-add
+LATE, TOGETHER = 3e-7, 4  # seconds until a line comes; lines of a thread that are under way together
+FEW, SMALL = device.MULTIPROCESSORS * 256, 64  # threads that leave some multiprocessors idle; of a block then
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,22 +60,89 @@ class Flat(Threads):
             if not p.mixed and neighbours(p, v):
                 near = v
 
-        found: list[Organisation] = [cls(256, near)]
+        found = [cls(256, near)]
         if near == 1:
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
-        if near > 1 and not threads.nests(p)[0].summed and cls(256, near).waits(p) > 1:
-            found.append(cls(256))  # more threads, since few numbers leave a device idle
+        if near > 1 and (threads.nests(p)[0].summed or cls(256, near).waits(p) > 1):
+            found.append(cls(256))  # more threads; where neighbours read lines of their own, they share them
 
+        usual = library_costs.usual_batch(p)
+        found = [how if how.items(p, usual) > FEW else dataclasses.replace(how, threads=SMALL) for how in found]
         return [how for how in found if how.legal(p)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        price = threads.effort(p) * price_of("flat") * (NEAR[p.dtype] if _is_thin(p) else 1.0)
-        return price * self._loads(p) / dataclasses.replace(self, jam=1)._loads(p) if self.jam > 1 else price
+        """The first cache and the instructions of all threads; then a thread's wait for its lines."""
+        if p.mixed:
+            return threads.effort(p) * price_of("flat")
+        work = sum(self._clocks(p, n) for n in threads.nests(p)) / (device.CLOCK * device.MULTIPROCESSORS)
+        lines = max(self._lines(p, n) for n in threads.nests(p))
+        waiting = lines / TOGETHER * LATE / library_costs.usual_batch(p) / self.waits(p)
+        return (work + waiting) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        return memory_seconds(p, BESIDE) * (SHARED if _is_thin(p) else 1.0)
+        pace = PACE if all(self._lines(p, n) <= FEW_LINES for n in threads.nests(p)) else SLOW
+        return pace * memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
+
+    def _anew(self, p: Program) -> float:
+        """Seconds of an entry for arrays of all entries that the second cache does not hold from one to the next."""
+        if batch_is_last(p):
+            return 0.0
+        common = sum(a.size for a in p.arguments if a.place is None and not a.mixed) * np.dtype(p.dtype).itemsize
+        return common / library_costs.DEVICE.copies if p.batch and common > library_costs.DEVICE.cache else 0.0
+
+    def _clocks(self, p: Program, n: Nest) -> float:
+        """Clocks of a multiprocessor for a statement of an entry."""
+        loops = self._loops(n)
+        warps = threads.size(loops) / first_cache.LANES
+        instructions = OF_THREAD + OF_NUMBER * self.near * self.jam
+        cache = 0.0
+
+        for q in n.products:
+            for f, turns in self._loaded(p, n, q):
+                near = self._at_once(p, n, q, f)
+                each = 1 if near > 1 or n.loops[-1:] and n.loops[-1].step[f] == 0 else self.near
+                loads = turns * each * (1 if _stays(n, f) else self.jam)
+                cache += loads * first_cache.clocks(p, n, loops, f, near)
+                instructions += loads
+            added = max(len(q.factors) - 1, 1) * ADDED[p.dtype] * self.near * self.jam
+            instructions += threads.size(q.sums) * (OF_TURN + added)
+        return warps * max(cache, instructions / ISSUED)
+
+    def _loops(self, n: Nest) -> tuple[Loop, ...]:
+        """The loops over threads."""
+        if not n.loops:
+            return ()
+        *outer, last = n.loops
+        if self.jam > 1:
+            outer[-1] = threads.scaled(outer[-1], self.jam)
+        return (*outer, threads.scaled(last, self.near))
+
+    def _loaded(self, p: Program, n: Nest, q: Product) -> list[tuple[int, int]]:
+        """(factor, how often a thread loads it): for all turns of the loops around it, and of those along which it
+        moves."""
+        found = []
+        for f in q.factors:
+            moving = [place for place, loop in enumerate(q.sums) if loop.step[f]]
+            found.append((f, threads.size(q.sums[: moving[-1] + 1]) if moving else 1))
+        return found
+
+    def _at_once(self, p: Program, n: Nest, q: Product, f: int) -> int:
+        """Numbers of a factor that a load brings."""
+        if self.near == 1:
+            return 1
+        return self.near if threads.near_at_once(n, q, f, self.near) else 1
+
+    def _lines(self, p: Program, n: Nest) -> float:
+        """Lines that a thread reads one after the other."""
+        size, found = np.dtype(p.dtype).itemsize, 0.0
+        for q in n.products:
+            for f in q.factors:
+                steps = [loop for loop in q.sums if loop.step[f]]
+                beside = min((loop.step[f] for loop in steps), default=0) * size / first_cache.LINE
+                found = max(found, threads.size(steps) * min(beside, 1.0))
+        return found
 
     def serves(self, p: Program) -> str:
         if self.each > 1 and not (self.near == 1 and self._has_each(p)):
@@ -209,30 +279,10 @@ class Flat(Threads):
             loads += 1 / (self.near if along else 1) / again
         return n.size * many * loads
 
-    def _loads(self, p: Program) -> float:
-        """Numbers that an entry's products load."""
-        (n,) = threads.nests(p)
-        return sum(self.accesses(p, n, q, threads.size(q.sums)) for q in n.products)
-
 
 def _largest(p: Program) -> int:
     """Numbers of an entry of the largest output."""
     return max(n.size for n in threads.nests(p))
-
-
-def _is_thin(p: Program) -> bool:
-    """Whether entries of few numbers are products of their own numbers and of one small matrix, of which threads beside
-    each other do not read the same bank of the first cache."""
-    n, *more = threads.nests(p)
-    size = np.dtype(p.dtype).itemsize
-    common = [a for a in p.arguments if a.place is None]
-    if more or n.size > FEW or not n.summed or len(common) != 1 or any(a.mixed for a in p.arguments):
-        return False
-    apart = max([n.loops[-1].step[f] for f in n.factors if n.loops and n.names[f] == common[0].name], default=0)
-    near = 16 if neighbours(p, 16 // size) else size
-    if apart > 1 and apart * near % BANKS == 0:
-        return False
-    return common[0].size * size <= SMALL
 
 
 def _share(p: Program) -> bool:

@@ -70,6 +70,7 @@ class DeviceProducts(NamedTuple):
     crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
     overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
     parallel: int  # tiles that are worked on at a time
+    idle: dict[str, float]  # exponent of multiprocessors without a tile: a library makes smaller tiles of few, by type
 
 
 DEVICE_PRODUCTS = DeviceProducts(
@@ -83,6 +84,7 @@ DEVICE_PRODUCTS = DeviceProducts(
     crossed=1.04,
     overlap=2.3,
     parallel=132,
+    idle=dict(float64=0.8, float32=0.95, complex64=0.95, complex128=0.8),
 )
 THIN, LONG = 16, 2000  # of the extents of a thin product: the mean of the shorter ones at most, the long one at least
 STREAMS = 1 << 22  # numbers of a matrix that a vector meets, at least, where nothing but its bytes takes time
@@ -174,8 +176,11 @@ SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
-IDLE = 0.8  # exponent of multiprocessors without a tile: a library makes smaller tiles of few
+IDLE = 0.8  # exponent of multiprocessors without a part of a sum
+LONG_SUM = 0.65  # times the exponent of those without a tile, where sums are long enough for two parts
+FEW_WAVES = 2  # of tiles: the last one of so few counts whole
 FEW_TILES = 8  # times fewer tiles than are worked on at a time: a sum in parts takes longer
+VERY_LONG = 4096  # terms of a sum that is cut into parts, however many tiles are there
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own, of a call with one product
 
 
@@ -226,10 +231,15 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     narrow = d.narrow if k < LONG else tile
     area = _whole(way.m.extent, tile, narrow) * _whole(way.n.extent, tile, narrow) * count
     flops = 2.0 * area * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
-    parts = max(k // SPLIT, 1) if count == 1 else 1
-    idle = max(1.0, d.parallel / (tiles * parts)) ** IDLE
+    few = FEW_TILES * tiles <= d.parallel
+    parts = max(k // SPLIT, 1) if count == 1 and (few or k >= VERY_LONG) else 1
+    waves = tiles / d.parallel
+    exponent = d.idle[dtype] * (LONG_SUM if k >= 2 * SPLIT and parts == 1 else 1.0)
+    idle = max(1.0, 1 / (waves * parts)) ** (IDLE if parts > 1 else exponent)
+    if count == 1 and 1 < waves < FEW_WAVES:
+        idle = math.ceil(waves) / waves
     arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
-    if parts > 1 and FEW_TILES * tiles <= d.parallel:
+    if parts > 1 and few:
         arithmetic *= d.parted[dtype]
 
     # Thin matrices do not keep the memory's pace.

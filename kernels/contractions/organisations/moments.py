@@ -20,7 +20,7 @@ from ...engine.backend.counters import COUNTER
 from ...engine.backend.facts import REFERENCE
 from .. import render_threads as threads
 from ..plan import Loop, Nest, Product, Program, pointers
-from . import device, library_costs
+from . import device, first_cache, library_costs
 from .base import Organisation
 from .in_parts import LAST, InParts
 from .sums import as_read, largest
@@ -40,8 +40,6 @@ SHARED, SINGLY = 0.98, 1.1
 FEWEST = 4  # terms of a thread
 READ_ANEW = 1.25  # times the numbers that all threads load, at most, to read neighbours of a sum at once
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up
-LINE = 128  # bytes that the first cache gives at once
-CLOCK = 1.7e9  # of a multiprocessor
 ADDED = dict(float64=64, float32=128, complex128=16, complex64=32)  # multiply-adds of a multiprocessor in a clock
 
 
@@ -136,11 +134,11 @@ class Moments(InParts):
         for q in n.products:
             turns = Turns.of(q, tile, self.beside(p))
             warps = turns.many / LANES
-            given += warps * sum(self._lines(turns, f, p) for f in q.factors)
+            given += warps * sum(self._loaded(turns, f, p) for f in q.factors)
             added += warps * turns.beside * tile.size * LANES / ADDED[p.dtype]
 
         clocks = max(given, added) + EXCHANGED * tile.size * self.warps * self.parts
-        seconds = tile.tiles * clocks / (CLOCK * device.MULTIPROCESSORS)
+        seconds = tile.tiles * clocks / (device.CLOCK * device.MULTIPROCESSORS)
         seconds += LAST / library_costs.usual_batch(p) / self.waits(p) if self.parts > 1 else 0.0
         return seconds / library_costs.unit("threads", p)
 
@@ -167,12 +165,12 @@ class Moments(InParts):
             waits += -(-turns.many // (self.threads * self.parts * turns.at_once(size)))
         return waits * TURN
 
-    def _lines(self, turns: Turns, f: int, p: Program) -> float:
-        """Lines that a warp's loads of a factor touch, for a turn of each lane."""
-        numbers = LINE // np.dtype(p.dtype).itemsize
-        touched = {_where(turns.sums, f, lane) // numbers for lane in range(LANES)}
+    def _loaded(self, turns: Turns, f: int, p: Program) -> float:
+        """Clocks of the first cache for a warp's loads of a factor, for a turn of each lane."""
+        near = max(self._across(turns, f), turns.own(f))
+        places = [_where(turns.sums, f, lane) for lane in range(LANES)]
         loads = threads.size(_loops_of(turns.tile.within, f)) / self._across(turns, f)
-        return len(touched) * loads
+        return loads * first_cache.clocks_at(p, places, near)
 
     def tile(self, p: Program) -> Tile:
         """The tile of a thread."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 
 from ...engine.backend.facts import REFERENCE
-from .outer import Outer, Terms
+from ..plan import Program
+from ..prices import price_of
+from . import device, library_costs
+from .outer import Outer, Terms, terms_of
 
 SHARED = REFERENCE.shared_resident  # bytes of shared memory of a multiprocessor
 RESIDENT = REFERENCE.threads_resident  # threads of a multiprocessor
@@ -19,6 +23,7 @@ PLAIN = 48 * KIB  # bytes of shared memory that a block may have in these varian
 JAMMED = 8192  # sums of a block, at most, that its registers hold
 PIECE = 16  # bytes of the widest load or store
 SECTOR = 32  # bytes that memory is written by
+LONG = 1 << 16  # numbers of a point
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +53,17 @@ class OuterThreads(Outer):
                 return v
 
         return next(v for v in able if v.form == "block_team" and not v.block.resident and v.work.parts < 2)
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        """Few points leave a device idle, and points of very many numbers have long runs anyway."""
+        t, points = terms_of(p), library_costs.usual_batch(p)
+        if t is not None and t.layout == "left" and points < device.FULL:
+            return super().price(p, least) * device.FULL / points  # a thread has a point
+
+        numbers = p.arrays[p.expression.outputs[0]].size
+        if numbers > LONG or numbers * points < device.FULL:
+            return least * price_of("outer_other")
+        return super().price(p, least)
 
     def defines(self) -> dict[str, Any]:
         return {"VECTOR": max(self.values.vector, 1), "BLOCK": self.block.threads}

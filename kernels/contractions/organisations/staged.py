@@ -33,6 +33,7 @@ HELD = 1 << 16  # bytes of such arrays that stay near a multiprocessor
 FEW = 0.25  # share of the units' work that is of use with two columns
 UNIT_TERMS = 4  # of a step of the matrix units
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
+UNITS = 8e12  # multiply-adds of such units in a second, those of no use among them
 OF_COLUMN = 1e-11  # seconds of a number of one column that such units store, at least, on an H200
 # Products of two matrices of an entry, on an H200: fewest terms; terms with which a sum's begin and end take as long as
 # its terms, and take less as their square grows; times the work where entries do not begin at 16 bytes, and without
@@ -225,7 +226,8 @@ class Staged(Organisation):
         blocks = plan.items(1) / plan.entries * BLOCK * (CROSSED if library_costs.crossed(p) else 1)
         common = sum(a.size for a in p.arguments if a.place is None and not a.mixed) * np.dtype(p.dtype).itemsize
         passing = common / PASSING if common > HELD and plan.use <= FEW else 0.0
-        return max(library_costs.memory_seconds("threads", p), blocks, passing, _read_again(p, plan))
+        idle = threads.terms(p) / plan.use / UNITS if plan.use <= IDLE else 0.0
+        return max(library_costs.memory_seconds("threads", p), blocks, passing, idle, _read_again(p, plan))
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:

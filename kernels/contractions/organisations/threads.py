@@ -32,24 +32,31 @@ def step_of_neighbours(p: Program, n: Nest, f: int) -> int:
     return 0 if array.place is None else array.behind(array.place)
 
 
-def memory_seconds(p: Program, beside: int = 0) -> float:
-    """Seconds of an entry that memory takes where neighbouring threads have neighbours of the output. beside: bytes;
-    numbers that are no farther apart do not lie apart."""
+def memory_seconds(p: Program, beside: int = 0, apart: int = 0, near: int = 1) -> float:
+    """Seconds of an entry that memory takes where neighbouring threads have neighbours of the output. beside: bytes
+    from thread to thread up to which numbers do not lie apart; apart: bytes from which on they do. near: numbers of the
+    output that a thread has."""
     found = library_costs.memory_seconds("threads", p)
     if p.mixed:
         return found
 
-    numbers = 0.0
+    size, numbers = np.dtype(p.dtype).itemsize, 0.0
     for n in threads.nests(p):
         for name in {n.names[f] for f in n.factors}:
-            across = max(_across(p, n, f, beside) for f in n.factors if n.names[f] == name)
+            places = [f for f in n.factors if n.names[f] == name]
+            across = 0.0
+            for f in places:
+                step = near * size * step_of_neighbours(p, n, f)
+                lost = min((step - beside) / (apart - beside), 1.0) if apart else float(step > beside)
+                across = max(across, _across(p, n, f, lost))
             numbers += across * p.arrays[name].size
-    return found + (ACROSS - 1) * numbers * np.dtype(p.dtype).itemsize / library_costs.DEVICE.memory
+    return found + (ACROSS - 1) * numbers * size / library_costs.DEVICE.memory
 
 
-def _across(p: Program, n: Nest, f: int, beside: int) -> float:
+def _across(p: Program, n: Nest, f: int, lost: float) -> float:
     """The share of a factor that is read across: of a large one, if neighbours of the output read numbers that lie
-    apart; the ends of runs, if neighbours lie side by side in short runs. A diagonal's lines are counted already."""
+    apart; the ends of runs, if neighbours lie side by side in short runs. A diagonal's lines are counted already. lost:
+    the share of lines that come anew where neighbours lie apart."""
     if any(library_costs.is_diagonal(r) for r in p.expression.references.get(n.names[f], ())):
         return 0.0
     least = max(a.size for a in p.arguments) / LARGE
@@ -57,7 +64,7 @@ def _across(p: Program, n: Nest, f: int, beside: int) -> float:
     if p.arrays[n.names[f]].size < least or step == 0:
         return 0.0
     if step > 1:
-        return float(step * np.dtype(p.dtype).itemsize > beside)
+        return max(lost, 0.0)
     if batch_is_last(p):
         return 0.0
 
