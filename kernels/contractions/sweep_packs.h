@@ -20,7 +20,8 @@ enum Kind { STAYS, LIES };
 constexpr int OUT = FACTORS; // the output's place among the arrays
 constexpr int LINE = 64 / sizeof(scalar);
 constexpr int UNITS = 4;
-constexpr int MOST_HELD = 8;
+constexpr int MOST_HELD = 8, MOST_PIECES = 2;
+constexpr long HELD_ROWS = 32;
 
 // How a factor lies along a run, whose turns have P numbers
 template <int P, bool APART> struct Lie {
@@ -245,9 +246,10 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
     }
 };
 
-// Short runs of so many numbers: their sums, PACKS of them, stay in registers. Rounding is that of Added
+// A piece of short runs, so many numbers of `rows` of them: their sums, PACKS of them, stay in registers. Rounding is
+// that of Added
 template <int ALONG, int PACKS>
-static void hold_runs(const Arguments &a, const long numbers, Place at, const bool fresh) {
+static void hold_runs(const Arguments &a, const long numbers, Place at, const long rows, const bool fresh) {
     const int last = int(numbers) - (PACKS - 1) * W;
     const auto load = [=](const scalar *from, const int v) {
         return v + 1 < PACKS ? fetch<V, W, 1>(from + v * W) : load_part<V>(from + v * W, last);
@@ -263,7 +265,7 @@ static void hold_runs(const Arguments &a, const long numbers, Place at, const bo
     V sums[PACKS];
     UNROLL
     for (int v = 0; v < PACKS; ++v) sums[v] = fresh ? -V{} : load(at.out, v);
-    for (long r = 0; r < a.extent[a.row]; ++r, at.move(a, a.row, 1)) {
+    for (long r = 0; r < rows; ++r, at.move(a, a.row, 1)) {
         const scalar weight = at.template weight<ALONG>(a);
         UNROLL
         for (int v = 0; v < PACKS; ++v) add_product(sums[v], product(v), weight);
@@ -273,11 +275,29 @@ static void hold_runs(const Arguments &a, const long numbers, Place at, const bo
     store_part(at.out + (PACKS - 1) * W, sums[PACKS - 1], last);
 }
 template <int ALONG, int PACKS = MOST_HELD>
-static void hold(const Arguments &a, const long numbers, const Place &at, const bool fresh) {
+static void hold(const Arguments &a, const long numbers, const Place &at, const long rows, const bool fresh) {
     if constexpr (PACKS > 0) {
-        if (numbers <= (PACKS - 1) * W) return hold<ALONG, PACKS - 1>(a, numbers, at, fresh);
-        hold_runs<ALONG, PACKS>(a, numbers, at, fresh);
+        if (numbers <= (PACKS - 1) * W) return hold<ALONG, PACKS - 1>(a, numbers, at, rows, fresh);
+        hold_runs<ALONG, PACKS>(a, numbers, at, rows, fresh);
     }
+}
+// All runs, in pieces that have room: some runs after the others, so that the next piece finds its lines in a cache
+template <int ALONG>
+static void hold_pieces(const Arguments &a, const long numbers, const Place &at, const bool fresh) {
+    const long rows = a.extent[a.row];
+    if (numbers <= MOST_HELD * W) return hold<ALONG>(a, numbers, at, rows, fresh);
+
+    const long pieces = (numbers + MOST_HELD * W - 1) / (MOST_HELD * W);
+    const long piece = (numbers + pieces * W - 1) / (pieces * W) * W;
+    for (long r = 0; r < rows; r += HELD_ROWS)
+        for (long first = 0; first < numbers; first += piece) {
+            Place here = at.moved(a, a.row, r);
+            UNROLL
+            for (int f = 0; f < ALONG; ++f) here.x[f] += first;
+            here.out += first;
+            const long own = numbers - first < piece ? numbers - first : piece;
+            hold<ALONG>(a, own, here, rows - r < HELD_ROWS ? rows - r : HELD_ROWS, fresh && r == 0);
+        }
 }
 
 template <int ALONG, int P, bool APART, int RUNS>
@@ -305,7 +325,7 @@ static void add_turns(const Arguments &a, const Place &at, const bool fresh, lon
 }
 
 static bool is_held(const Arguments &a, const long numbers) {
-    return a.row + 2 == a.loops && a.step[OUT * LOOPS + a.row] == 0 && numbers <= MOST_HELD * W;
+    return a.row + 2 == a.loops && a.step[OUT * LOOPS + a.row] == 0 && numbers <= MOST_PIECES * MOST_HELD * W;
 }
 
 #include "contractions/sweep_crossed.h"
@@ -320,7 +340,7 @@ static __attribute__((noinline)) void sweep(const Arguments &a, const Place &beg
         else if constexpr (SWEEP_KIND == STAYS) Summed<ALONG, P, APART>{a}.all(at, fresh);
         else {
             const long numbers = a.extent[a.loops - 1] * P; // of a run
-            if (!APART && is_held(a, numbers)) hold<ALONG>(a, numbers, at, fresh);
+            if (!APART && is_held(a, numbers)) hold_pieces<ALONG>(a, numbers, at, fresh);
             else if (a.together > 1) add_turns<ALONG, P, APART, TOGETHER>(a, at, fresh, 0);
             else add_turns<ALONG, P, APART, 1>(a, at, fresh, 0);
         }

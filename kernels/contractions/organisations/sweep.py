@@ -35,7 +35,8 @@ CALL = 2e-7  # seconds
 ADDED, BEGUN = 8e-9, 1e-9  # of runs that are added to the output together, or written there, and of each of them
 AGAIN = 2e-11  # of a byte of the output that is read and written once more, while no memory is waited for
 HELD, LEFT = 1e-9, 1.4e-8  # of a run whose sums stay in registers, and of these sums when they are written
-MOST_HELD = 8  # vectors of such a run
+MOST_HELD, MOST_PIECES = 8, 2  # vectors of a piece of such a run; pieces
+HELD_ROWS = 32  # runs of which a piece is done before the next piece, where there are several
 SUMMED, REST, FOLDED = 2e-9, 8e-10, 1.2e-8  # of a run that is a sum, what is left over of it, 8 vectors of such sums
 NUMBER = 1e-9  # seconds of a number of a run whose factors lie apart
 CROSSED = 2e-10  # the same if one of them lies side by side along the runs that follow each other
@@ -376,9 +377,15 @@ def _split(s: Sweep) -> int:
 
 def _is_held(s: Sweep, size: int) -> bool:
     """Whether the sums of runs stay in registers: those of a short output."""
-    run, row = s.loops[-1], s.loops[s.row]
-    short = turns((run, *s.pair)) * size <= MOST_HELD * cpu.vector_bytes(cpu.target())
+    row = s.loops[s.row]
+    short = _pieces(s, size) <= MOST_PIECES
     return s.kind == LIES and short and not s.apart and s.row + 2 == len(s.loops) and not row.step[OUT]
+
+
+def _pieces(s: Sweep, size: int) -> int:
+    """Pieces of a run whose sums stay in registers."""
+    run = turns((s.loops[-1], *s.pair)) * size
+    return -(-run // (MOST_HELD * cpu.vector_bytes(cpu.target())))
 
 
 def _seconds(s: Sweep, stated: Sum, dtype: str) -> float:
@@ -422,7 +429,9 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
     """Seconds of all runs, beside their numbers. size: bytes of a number."""
     row = s.loops[s.row].extent
     if s.kind == LIES and _is_held(s, size):
-        return s.runs * (HELD + LEFT / row)
+        pieces = _pieces(s, size)
+        held = row if pieces == 1 else min(row, HELD_ROWS)
+        return s.runs * pieces * (HELD + LEFT / held)
     if s.kind == LIES:
         times, own = s.runs / _together(s, size), turns(loop for loop in s.loops[:-1] if loop.step[OUT])
         run = size * turns((s.loops[-1], *s.pair))
