@@ -69,8 +69,8 @@ def test_values(cpu, text, dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("text", ["ij->j", "i,ij->j", "ij,ij->j", "i,j->ij"])
 def test_sums_that_stay_in_registers(cpu, text, dtype):
-    """Runs of up to 16 vectors, whole or not, and longer ones, in more rows than are held at a time. Sums of whole numbers
-    are exact; sums of thirds have the bits of a short run's: a run may be a batch."""
+    """Runs of up to 16 vectors, whole or not, and longer ones, in more rows than are held at a time. Sums of whole
+    numbers are exact; sums of thirds have the bits of a short run's: a run may be a batch."""
     rng = np.random.default_rng(5)
     for run in (1, 7, 8, 9, 16, 31, 33, 47, 63, 64, 65, 96, 127, 128, 129, 200, 257):
         rows = 11 if run < 64 else 70
