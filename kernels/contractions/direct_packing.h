@@ -107,12 +107,32 @@ struct Band {
 
 // ---- packing --------------------------------------------------------------------------------------------------------
 
-// SIDE vectors of as many numbers.
+// SIDE vectors of as many numbers, turned: lines to terms, or back.
 template <int SIDE> struct Square {
     typename Few<SIDE>::type row[SIDE];
+    typedef typename Count<SIDE>::type Lines;
 
-    POINT_FN void fetch(int i, const SCALAR *from) { memcpy(&row[i], from, sizeof(row[i])); }
-    POINT_FN void leave(int i, SCALAR *to) const { memcpy(to, &row[i], sizeof(row[i])); }
+    // Line i from from[i] + at.
+    POINT_FN Square(const SCALAR *const *from, long at) { fetch(from, at, Lines()), transpose(row); }
+    // Line i from from + i step.
+    POINT_FN Square(const SCALAR *from, long step) { fetch(from, step, Lines()), transpose(row); }
+
+    // Line i to to[i] + at; to to + i step.
+    POINT_FN void leave(SCALAR *const *to, long at) const { leave(to, at, Lines()); }
+    POINT_FN void leave(SCALAR *to, long step) const { leave(to, step, Lines()); }
+
+    template <int... I> POINT_FN void fetch(const SCALAR *const *from, long at, Numbers<I...>) {
+        (memcpy(&row[I], from[I] + at, sizeof(row[I])), ...);
+    }
+    template <int... I> POINT_FN void fetch(const SCALAR *from, long step, Numbers<I...>) {
+        (memcpy(&row[I], from + I * step, sizeof(row[I])), ...);
+    }
+    template <int... I> POINT_FN void leave(SCALAR *const *to, long at, Numbers<I...>) const {
+        (memcpy(to[I] + at, &row[I], sizeof(row[I])), ...);
+    }
+    template <int... I> POINT_FN void leave(SCALAR *to, long step, Numbers<I...>) const {
+        (memcpy(to + I * step, &row[I], sizeof(row[I])), ...);
+    }
 };
 
 // Rows (or columns) of a factor, packed as panels of WIDTH lines: panels[line / WIDTH][term][line % WIDTH].
@@ -174,14 +194,7 @@ template <int WIDTH> struct Packing {
         UNROLL
         for (int i = 0; i < SIDE; ++i) begin[i] = from + line[l + i], to[i] = at(l + i * width, 0);
 
-        for (long k = 0; k < terms; ++k) {
-            Square<SIDE> x;
-            UNROLL
-            for (int i = 0; i < SIDE; ++i) x.fetch(i, begin[i] + term[k]);
-            transpose<1, SIDE>(x.row);
-            UNROLL
-            for (int i = 0; i < SIDE; ++i) x.leave(i, to[i] + k * WIDTH);
-        }
+        for (long k = 0; k < terms; ++k) Square<SIDE>(begin, term[k]).leave(to, k * WIDTH);
     }
 
     // SIDE lines lie apart. Terms may lie side by side.
@@ -211,12 +224,7 @@ template <int WIDTH> struct Packing {
 
     // SIDE lines and as many terms.
     template <int SIDE> POINT_FN void square(const SCALAR *const *begin, SCALAR *to, long k) const {
-        Square<SIDE> x;
-        UNROLL
-        for (int i = 0; i < SIDE; ++i) x.fetch(i, begin[i] + term[k]);
-        transpose<1, SIDE>(x.row);
-        UNROLL
-        for (int q = 0; q < SIDE; ++q) x.leave(q, to + (k + q) * WIDTH);
+        Square<SIDE>(begin, term[k]).leave(to + k * WIDTH, WIDTH);
     }
 
     POINT_FN void one(long l) const {

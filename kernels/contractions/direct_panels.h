@@ -214,36 +214,32 @@ struct Sums {
     Pack sum[COLUMNS][PACKS];
 };
 
-template <int P> POINT_FN void pack_rows(const PackedRows &, const Pack (&)[P], long) {}
-template <int P> POINT_FN void pack_rows(const LyingRows &rows, const Pack (&row)[P], long k) {
-    if (!rows.packed) return;
-    UNROLL
-    for (int p = 0; p < P; ++p) store(rows.packed + k * PANEL + p * LANES, row[p]);
+// Numbers 0 to P COLUMNS - 1 of sums, P for each column. They are written out by the compiler's front end: so sums lie
+// in registers at every level of optimisation.
+template <int P> using EachSum = typename Count<P * COLUMNS>::type;
+template <int P> using EachPack = typename Count<P>::type;
+
+template <int... I> POINT_FN void pack_rows(const PackedRows &, const Pack *, long, Numbers<I...>) {}
+template <int... I> POINT_FN void pack_rows(const LyingRows &rows, const Pack *row, long k, Numbers<I...>) {
+    if (rows.packed) (store(rows.packed + k * PANEL + I * LANES, row[I]), ...);
+}
+
+// A term of the sums of the first P packs.
+template <int P, class Rows, class Columns, int... I, int... S>
+POINT_FN void add_term(Sums &s, const Rows &rows, const Columns &columns, long k, Numbers<I...> packs, Numbers<S...>) {
+    const Pack row[P] = {rows(I, k)...};
+    pack_rows(rows, row, k, packs);
+
+    const auto column = columns.at(k);
+    (add_product(s.sum[S / P][S % P], row[S % P], column(S / P) - Pack{}), ...);
 }
 
 // Of the first P packs of a panel. direct_wide.h has all of them for vectors of 64 bytes.
 template <int P = PACKS, class Rows, class Columns>
 POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Requests &requests) {
-    Sums s;
-    UNROLL
-    for (int c = 0; c < COLUMNS; ++c) {
-        UNROLL
-        for (int p = 0; p < P; ++p) s.sum[c][p] = Pack{};
-    }
-
+    Sums s{};
     const auto add = [&](long k) __attribute__((always_inline)) {
-        Pack row[P];
-        UNROLL
-        for (int p = 0; p < P; ++p) row[p] = rows(p, k);
-        pack_rows(rows, row, k);
-
-        const auto column = columns.at(k);
-        UNROLL
-        for (int c = 0; c < COLUMNS; ++c) {
-            const Pack x = column(c) - Pack{};
-            UNROLL
-            for (int p = 0; p < P; ++p) add_product(s.sum[c][p], row[p], x);
-        }
+        add_term<P>(s, rows, columns, k, EachPack<P>(), EachSum<P>());
     };
 
     long k = 0;
@@ -256,12 +252,11 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Req
 }
 
 // The first P packs of each column, into tile[column][row].
+template <int P, int... S> POINT_FN void keep(const Sums &s, SCALAR *tile, const Begins &begin, Numbers<S...>) {
+    (store(tile + S / P * ROWS + begin.of[S % P], s.sum[S / P][S % P]), ...);
+}
 template <int P = PACKS> POINT_FN void keep(const Sums &s, SCALAR *tile, const Begins &begin = Begins()) {
-    UNROLL
-    for (int c = 0; c < COLUMNS; ++c) {
-        UNROLL
-        for (int p = 0; p < P; ++p) store(tile + c * ROWS + begin.of[p], s.sum[c][p]);
-    }
+    keep<P>(s, tile, begin, EachSum<P>());
 }
 
 // The sums of `packs` packs, fewer than a panel has, into tile[column][row].

@@ -215,19 +215,15 @@ struct Target {
     // `width` sums apart.
     template <int SIDE, int SQUARES>
     POINT_FN void across_band(SCALAR *to, const SCALAR *sums, long r, const Band &band) const {
-        for (int u = 0; u < band.width; u += SIDE) {
-            Square<SIDE> x[SQUARES];
-            UNROLL
-            for (int v = 0; v < SQUARES; ++v) {
-                UNROLL
-                for (int i = 0; i < SIDE; ++i) x[v].fetch(i, sums + r + u + (v * SIDE + i) * band.width);
-                transpose<1, SIDE>(x[v].row);
-            }
-            UNROLL
-            for (int i = 0; i < SIDE; ++i) {
-                UNROLL
-                for (int v = 0; v < SQUARES; ++v) put(to + row[r + u + i] + v * SIDE, x[v].row[i]);
-            }
-        }
+        typedef typename Count<SQUARES>::type Squares;
+        typedef typename Count<SIDE * SQUARES>::type Packs;
+        for (int u = 0; u < band.width; u += SIDE)
+            across<SIDE, SQUARES>(to, sums + r + u, row + r + u, band.width, Squares(), Packs());
+    }
+    template <int SIDE, int SQUARES, int... V, int... I>
+    POINT_FN void across(SCALAR *to, const SCALAR *sums, const long *line, long width, Numbers<V...>,
+                         Numbers<I...>) const {
+        const Square<SIDE> x[SQUARES] = {Square<SIDE>(sums + V * SIDE * width, width)...};
+        (put(to + line[I / SQUARES] + I % SQUARES * SIDE, x[I % SQUARES].row[I / SQUARES]), ...);
     }
 };

@@ -71,7 +71,7 @@ def source(style: str, name: str) -> Source:
         f'#include "contractions/permute_{style}.h"',
         "",
     ]
-    return Source(f"permute-{name}", "\n".join(text))
+    return Source(f"permute-{name}", "\n".join(text), written_out=name.startswith("copy"))
 
 
 def sources(style: str, dtype: str) -> list[Source]:

@@ -44,9 +44,15 @@ template <class T, bool SCALED> POINT_FN void put(const Plane &p, T *to, T x) {
     } else *to = x;
 }
 template <class T, bool SCALED> POINT_FN void one_by_one(const Plane &p, const T *from, T *to, long r0, long c0) {
-    for (long r = r0; r < p.rows; ++r)
-        for (long c = c0; c < p.columns; ++c)
+    for (long r = r0; r < p.rows; ++r) {
+        _Pragma("GCC unroll 4") for (long c = c0; c < p.columns; ++c)
             put<T, SCALED>(p, to + r * p.row_to + c * p.column_to, from[r * p.row_from + c * p.column_from]);
+    }
+}
+
+// Packs of lines that lie `step` numbers apart.
+template <class V, class T, int... I> POINT_FN void fetch(V *x, const T *from, long step, Numbers<I...>) {
+    (memcpy(&x[I], from + I * step, sizeof(V)), ...);
 }
 
 // The source runs along the rows, the target along the columns.
@@ -57,9 +63,8 @@ template <class T, bool SCALED> POINT_FN void crossed(const Plane &p, const T *f
     for (long c = 0; c < columns; c += L)
         for (long r = 0; r < rows; r += L) {
             V x[L];
-            UNROLL
-            for (int i = 0; i < L; ++i) memcpy(&x[i], from + r + (c + i) * p.column_from, sizeof(V));
-            transpose<1, L>(x);
+            fetch(x, from + r + c * p.column_from, p.column_from, typename Count<L>::type());
+            transpose(x);
             UNROLL
             for (int i = 0; i < L; ++i) {
                 T *const line = to + (r + i) * p.row_to + c;
@@ -78,17 +83,26 @@ template <class T, bool SCALED> POINT_FN void crossed(const Plane &p, const T *f
     one_by_one<T, SCALED>(rest, from, to, rows, 0);
 }
 
+// A short line, by vectors of BYTES or fewer. The last one has some of the numbers of the one before it, too.
+template <int BYTES = PACK_BYTES> POINT_FN void copy_line(char *to, const char *from, long bytes) {
+    if constexpr (BYTES >= 4) {
+        if (bytes < BYTES) return copy_line<BYTES / 2>(to, from, bytes);
+        for (long b = 0; b + BYTES < bytes; b += BYTES) memcpy(to + b, from + b, BYTES);
+        memcpy(to + bytes - BYTES, from + bytes - BYTES, BYTES);
+    }
+}
+
 // Both run along the columns.
 template <class T, bool SCALED> POINT_FN void along(const Plane &p, const T *__restrict__ from, T *__restrict__ to) {
+    const long bytes = p.columns * sizeof(T);
     for (long r = 0; r < p.rows; ++r) {
         const T *const source = from + r * p.row_from;
         T *const target = to + r * p.row_to;
-        if (!SCALED && p.columns * sizeof(T) >= 256) {
-            memcpy(target, source, p.columns * sizeof(T));
-            continue;
-        }
+        if constexpr (SCALED) {
 #pragma GCC ivdep
-        for (long c = 0; c < p.columns; ++c) put<T, SCALED>(p, target + c, source[c]);
+            for (long c = 0; c < p.columns; ++c) put<T, SCALED>(p, target + c, source[c]);
+        } else if (bytes < 256) copy_line((char *)target, (const char *)source, bytes);
+        else memcpy(target, source, bytes);
     }
 }
 

@@ -1,15 +1,16 @@
 // A statement that uses each number of its largest array once: a sum, a weighted sum, a product number by number. The
 // core goes through that array as it lies; the arithmetic is done while memory is waited for.
 //
-// organisations/sweep.py writes FACTORS, how many factors there are, LOOPS and TOGETHER, and the record. Its loops are
-// in the order of the largest array, the slowest first. The last loop is a run. Factors that lie side by side along it
-// come first (`along` of them); the others stay, and are with `number` the run's weight. What the output does along a
-// run (`kind`):
+// organisations/sweep.py writes the record and the constants: FACTORS, how many factors there are, LOOPS and TOGETHER.
+// The loops are in the order of the largest array, the slowest first. The last loop is a run. Factors that lie side by
+// side along it come first (SWEEP_ALONG of them); the others stay, and are with `number` the run's weight. What the
+// output does along a run (SWEEP_KIND):
 //   STAYS       a run is a sum. Runs of the loop `row` are added up W at a time
 //   LIES        numbers side by side. Of a sum over the loop `row` several runs are added together, so that the output
 //               is read and written seldom
-// With `pairs` a turn of a run has two numbers, such as the parts of a complex number: a run that stays has two sums.
-// `apart`: factors along a run have any steps, from turn to turn and (`second`) to the second number of a pair.
+// SWEEP_WIDTH: 1; 2: a turn of a run has two numbers, such as the parts of a complex number; a run that stays has two
+// sums. SWEEP_APART: factors along a run have any steps, from turn to turn and (`second`) to the second number of a
+// pair. SWEEP_CROSSED: the last factor along a run lies side by side along the loop `row` (sweep_crossed.h).
 #pragma once
 #include "contractions/packs.h"
 
@@ -19,7 +20,8 @@ enum Kind { STAYS, LIES };
 constexpr int OUT = FACTORS; // the output's place among the arrays
 constexpr int LINE = 64 / sizeof(scalar);
 constexpr int UNITS = 4;
-constexpr int MOST_HELD = 8;
+constexpr int MOST_HELD = 8, MOST_PIECES = 2;
+constexpr long HELD_ROWS = 32;
 
 // How a factor lies along a run, whose turns have P numbers
 template <int P, bool APART> struct Lie {
@@ -244,9 +246,10 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
     }
 };
 
-// Short runs of so many numbers: their sums, PACKS of them, stay in registers. Rounding is that of Added
+// A piece of short runs, so many numbers of `rows` of them: their sums, PACKS of them, stay in registers. Rounding is
+// that of Added
 template <int ALONG, int PACKS>
-static void hold_runs(const Arguments &a, const long numbers, Place at, const bool fresh) {
+static void hold_runs(const Arguments &a, const long numbers, Place at, const long rows, const bool fresh) {
     const int last = int(numbers) - (PACKS - 1) * W;
     const auto load = [=](const scalar *from, const int v) {
         return v + 1 < PACKS ? fetch<V, W, 1>(from + v * W) : load_part<V>(from + v * W, last);
@@ -262,7 +265,7 @@ static void hold_runs(const Arguments &a, const long numbers, Place at, const bo
     V sums[PACKS];
     UNROLL
     for (int v = 0; v < PACKS; ++v) sums[v] = fresh ? -V{} : load(at.out, v);
-    for (long r = 0; r < a.extent[a.row]; ++r, at.move(a, a.row, 1)) {
+    for (long r = 0; r < rows; ++r, at.move(a, a.row, 1)) {
         const scalar weight = at.template weight<ALONG>(a);
         UNROLL
         for (int v = 0; v < PACKS; ++v) add_product(sums[v], product(v), weight);
@@ -272,11 +275,29 @@ static void hold_runs(const Arguments &a, const long numbers, Place at, const bo
     store_part(at.out + (PACKS - 1) * W, sums[PACKS - 1], last);
 }
 template <int ALONG, int PACKS = MOST_HELD>
-static void hold(const Arguments &a, const long numbers, const Place &at, const bool fresh) {
+static void hold(const Arguments &a, const long numbers, const Place &at, const long rows, const bool fresh) {
     if constexpr (PACKS > 0) {
-        if (numbers <= (PACKS - 1) * W) return hold<ALONG, PACKS - 1>(a, numbers, at, fresh);
-        hold_runs<ALONG, PACKS>(a, numbers, at, fresh);
+        if (numbers <= (PACKS - 1) * W) return hold<ALONG, PACKS - 1>(a, numbers, at, rows, fresh);
+        hold_runs<ALONG, PACKS>(a, numbers, at, rows, fresh);
     }
+}
+// All runs, in pieces that have room: some runs after the others, so that the next piece finds its lines in a cache
+template <int ALONG>
+static void hold_pieces(const Arguments &a, const long numbers, const Place &at, const bool fresh) {
+    const long rows = a.extent[a.row];
+    if (numbers <= MOST_HELD * W) return hold<ALONG>(a, numbers, at, rows, fresh);
+
+    const long pieces = (numbers + MOST_HELD * W - 1) / (MOST_HELD * W);
+    const long piece = (numbers + pieces * W - 1) / (pieces * W) * W;
+    for (long r = 0; r < rows; r += HELD_ROWS)
+        for (long first = 0; first < numbers; first += piece) {
+            Place here = at.moved(a, a.row, r);
+            UNROLL
+            for (int f = 0; f < ALONG; ++f) here.x[f] += first;
+            here.out += first;
+            const long own = numbers - first < piece ? numbers - first : piece;
+            hold<ALONG>(a, own, here, rows - r < HELD_ROWS ? rows - r : HELD_ROWS, fresh && r == 0);
+        }
 }
 
 template <int ALONG, int P, bool APART, int RUNS>
@@ -304,28 +325,26 @@ static void add_turns(const Arguments &a, const Place &at, const bool fresh, lon
 }
 
 static bool is_held(const Arguments &a, const long numbers) {
-    return a.row + 2 == a.loops && a.step[OUT * LOOPS + a.row] == 0 && numbers <= MOST_HELD * W;
+    return a.row + 2 == a.loops && a.step[OUT * LOOPS + a.row] == 0 && numbers <= MOST_PIECES * MOST_HELD * W;
 }
 
+#include "contractions/sweep_crossed.h"
+
 // ---- all loops
-template <int ALONG, int P, bool APART> static void sweep(const Arguments &a, const Place &begin) {
-    const long numbers = a.extent[a.loops - 1] * P; // of a run
+static __attribute__((noinline)) void sweep(const Arguments &a, const Place &begin) {
+    constexpr int ALONG = SWEEP_ALONG, P = SWEEP_WIDTH;
+    constexpr bool APART = SWEEP_APART;
     each_turn(a, begin, 0, a.row, !a.adds, [&](const Place &at, const bool fresh) {
-        if (a.kind == STAYS && P == 2) Summed<ALONG, P, APART>{a}.all_pairs(at, fresh);
-        else if (a.kind == STAYS) Summed<ALONG, P, APART>{a}.all(at, fresh);
-        else if (!APART && is_held(a, numbers)) hold<ALONG>(a, numbers, at, fresh);
-        else if (a.together > 1) add_turns<ALONG, P, APART, TOGETHER>(a, at, fresh, 0);
-        else add_turns<ALONG, P, APART, 1>(a, at, fresh, 0);
+        if constexpr (SWEEP_CROSSED) crossed<ALONG>(a, at, fresh);
+        else if constexpr (SWEEP_KIND == STAYS && P == 2) Summed<ALONG, P, APART>{a}.all_pairs(at, fresh);
+        else if constexpr (SWEEP_KIND == STAYS) Summed<ALONG, P, APART>{a}.all(at, fresh);
+        else {
+            const long numbers = a.extent[a.loops - 1] * P; // of a run
+            if (!APART && is_held(a, numbers)) hold_pieces<ALONG>(a, numbers, at, fresh);
+            else if (a.together > 1) add_turns<ALONG, P, APART, TOGETHER>(a, at, fresh, 0);
+            else add_turns<ALONG, P, APART, 1>(a, at, fresh, 0);
+        }
     });
-}
-template <int ALONG = 1> static __attribute__((noinline)) void sweep_along(const Arguments &a, const Place &begin) {
-    if constexpr (ALONG < FACTORS) {
-        if (a.along > ALONG) return sweep_along<ALONG + 1>(a, begin);
-    }
-    if (a.pairs && a.apart) sweep<ALONG, 2, true>(a, begin);
-    else if (a.pairs) sweep<ALONG, 2, false>(a, begin);
-    else if (a.apart) sweep<ALONG, 1, true>(a, begin);
-    else sweep<ALONG, 1, false>(a, begin);
 }
 
 // Threads share the loop `split`, whose turns have outputs of their own, in whole cache lines.
@@ -336,11 +355,11 @@ static void part_of_sweep(const Arguments &a, const long part, const long parts)
     mine.extent[a.split] = (end < extent ? end : extent) - first;
     Place begin(a);
     begin.move(a, a.split, first);
-    if (mine.extent[a.split] > 0) sweep_along(mine, begin);
+    if (mine.extent[a.split] > 0) sweep(mine, begin);
 }
 KERNEL(contraction, Arguments) {
     const Arguments &a = *record;
-    if (items == 1) sweep_along(a, Place(a)); // without OpenMP, whose regions cost a small call more than its work
+    if (items == 1) sweep(a, Place(a)); // without OpenMP, whose regions cost a small call more than its work
     else {
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (long part = 0; part < items; ++part) part_of_sweep(a, part, items);

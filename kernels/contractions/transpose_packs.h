@@ -15,11 +15,11 @@ template <int S, int L, class V, int... I> POINT_FN void exchange(V &a, V &b, Nu
     b = __builtin_shufflevector(a, b, (I & S ? L + I : I + S)...);
     a = low;
 }
-template <int S, int L, class V> POINT_FN void transpose(V (&x)[L]) {
+// All exchanges are written out by the compiler's front end: so packs lie in registers at every level of optimisation.
+template <int S, int L, class V, int... I> POINT_FN void transpose(V (&x)[L], Numbers<I...> lanes) {
     if constexpr (S < L) {
-        UNROLL
-        for (int i = 0; i < L; ++i)
-            if (!(i & S)) exchange<S, L>(x[i], x[i + S], typename Count<L>::type());
-        transpose<S * 2, L>(x);
+        (void(I & S || (exchange<S, L>(x[I], x[I | S], lanes), true)), ...);
+        transpose<S * 2, L>(x, lanes);
     }
 }
+template <int L, class V> POINT_FN void transpose(V (&x)[L]) { transpose<1, L>(x, typename Count<L>::type()); }

@@ -8,7 +8,7 @@ from tccg_products import EPS
 
 from kernels import Contraction, contract, get_backend
 from kernels.contractions.arrays import PRECISIONS
-from kernels.contractions.organisations.sweep import Sweeps
+from kernels.contractions.organisations.sweep import Sweeps, Way, swept
 
 # Sums, weighted sums, dot products, products number by number; rows that are long and short, joined, far apart.
 TEXTS = (
@@ -69,11 +69,12 @@ def test_values(cpu, text, dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("text", ["ij->j", "i,ij->j", "ij,ij->j", "i,j->ij"])
 def test_sums_that_stay_in_registers(cpu, text, dtype):
-    """Runs of up to 8 vectors, whole or not, and longer ones: whole numbers, whose sums are exact; and of thirds, whose
-    sums have the bits of a short run's: a run may be a batch."""
+    """Runs of up to 16 vectors, whole or not, and longer ones, in more rows than are held at a time. Sums of whole
+    numbers are exact; sums of thirds have the bits of a short run's: a run may be a batch."""
     rng = np.random.default_rng(5)
-    for run in (1, 7, 8, 9, 16, 31, 33, 47, 63, 64, 65, 96, 127, 128, 129):
-        given = [np.floor(9 * a).astype(dtype) for a in operands(text, dict(i=11, j=run), dtype, rng)]
+    for run in (1, 7, 8, 9, 16, 31, 33, 47, 63, 64, 65, 96, 127, 128, 129, 200, 257):
+        rows = 11 if run < 64 else 70
+        given = [np.floor(9 * a).astype(dtype) for a in operands(text, dict(i=rows, j=run), dtype, rng)]
         assert np.array_equal(contract(text, *given, backend=cpu, how="sweep"), np.einsum(text, *given)), run
 
         thirds = [a / np.dtype(dtype).type(3) for a in given]
@@ -199,6 +200,10 @@ def test_a_number_and_what_was_there(cpu, text, einsum, number):
         "o[j e] = a[i j e]": ("ije", "je"),
         "o[e] = a[e i] b[e i]": ("ei", "ei", "e"),
         "o[e i] = a[e i] b[i]": ("ei", "i", "ei"),
+        "o[e] = a[i e] b[e i]": ("ie", "ei", "e"),
+        "o[e j] = a[e i j] b[j i e]": ("eij", "jie", "ej"),
+        "o[e i] = a[e i] b[e i] c[i e]": ("ei", "ei", "ie", "ei"),
+        "o[i e] = a[i e] b[e i] c[i]": ("ie", "ei", "i", "ie"),
     }.items(),
 )
 def test_an_entry_has_the_same_bits_in_any_batch(cpu, text, rows):
@@ -270,17 +275,63 @@ def test_an_output_beyond_the_caches():
         assert np.array_equal(contract("ij,j->ij", some, b[:width], backend="cpu", how="sweep"), some * b[:width])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "xpq,xqp->x",
+        "xpq,xqp->",
+        "xpq,qpx->xpq",
+        "xpq,xqp->xq",
+        "xpq,xqp,q->p",
+        "xpq,xqp,p->q",
+        "xpq,xpq,qxp->xp",
+        "xpq,xqp,xqp->x",
+        "p,xpq,xqp->xpq",
+    ],
+)
+def test_a_factor_across_the_others(cpu, text, dtype):
+    """Squares of it are transposed: whole ones, and what is left over of rows and runs."""
+    rng = np.random.default_rng(3)
+    for sizes in (dict(x=3, p=17, q=40), dict(x=1, p=5, q=19), dict(x=2, p=33, q=7)):
+        operands = []
+        for own in text.split("->")[0].split(","):
+            operands.append(rng.uniform(-1, 1, [sizes[i] for i in own]).astype(dtype))
+        wide = [a.astype(np.float64) for a in operands]
+        wanted, terms = np.einsum(text, *wide), np.einsum(text, *map(abs, wide))
+        summed = sizes["x"] * sizes["p"] * sizes["q"]
+        off = abs(contract(text, *operands, backend=cpu, how="sweep") - wanted)
+        assert np.all(off <= (summed + 3) * EPS[dtype] * terms)  # a rounding of each term, and of its two products
+
+
+def test_a_nan_across_stays_alone(cpu):
+    a, b = np.ones((40, 70)), np.ones((70, 40))
+    b[5, 3] = np.nan
+    assert np.flatnonzero(np.isnan(contract("ij,ji->i", a, b, backend=cpu, how="sweep"))).tolist() == [3]
+    assert np.argwhere(np.isnan(contract("ij,ji->ij", a, b, backend=cpu, how="sweep"))).tolist() == [[3, 5]]
+
+
 # ---- choice
 
 
-def test_one_source_serves_all_extents():
-    """The source depends on the number of factors alone."""
+@pytest.mark.parametrize("texts", [("ij->i", "ijk->ij"), ("ij->j", "ijk->ik", "kji->ki"), ("ij,ij->i", "ij,ij->")])
+def test_one_source_serves_all_extents(texts):
+    """The source depends on the number of factors, and on whether runs are summed, alone."""
     backend = get_backend("cpu")
-    texts = ("ij->i", "ij->j", "ijk->ik")
     plans = [
         Contraction(t, dict(i=n, j=5, k=7), backend=backend, how="sweep") for t, n in itertools.product(texts, (3, 90))
     ]
     assert len({plan.source for plan in plans}) == 1
+
+
+def test_sources_have_all_ways(cpu):
+    """What launches compile, however arrays lie, is what is compiled ahead."""
+    plan = Contraction("ij,ij->i", dict(i=20, j=30), backend=cpu, how="sweep")
+    ahead = set(plan.sources())
+    a, wide = np.ones((20, 30)), np.ones((20, 60))
+    for b in (a, wide[:, ::2], np.ones((30, 20)).T, np.broadcast_to(a[:, :1], a.shape)):
+        strides = {"operand0": a.strides, "operand1": b.strides}
+        assert plan.how._source(plan.program, Way.of(swept(plan.program, 1, strides))) in ahead
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,15 @@ class HostDirect(OnHost):
             f"constexpr int DEPTH = {self.depth};",
         ]
         text = "\n".join([*lines, structure("Arguments", MEMBERS), '#include "contractions/direct_packs.h"', ""])
-        return Source("tensor-direct", text, quick=quick, spelled_vectors=True, entry="contraction", title="direct")
+        return Source(
+            "tensor-direct",
+            text,
+            quick=quick,
+            spelled_vectors=True,
+            written_out=True,
+            entry="contraction",
+            title="direct",
+        )
 
     def launch_of(self, plan, arrays, values, n: int) -> Launch:
         return self.kept_launch(plan, values, n, product(plan.program).references[0].name, self._work)

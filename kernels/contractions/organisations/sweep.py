@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from typing import ClassVar, NamedTuple
 
@@ -34,9 +35,11 @@ CALL = 2e-7  # seconds
 ADDED, BEGUN = 8e-9, 1e-9  # of runs that are added to the output together, or written there, and of each of them
 AGAIN = 2e-11  # of a byte of the output that is read and written once more, while no memory is waited for
 HELD, LEFT = 1e-9, 1.4e-8  # of a run whose sums stay in registers, and of these sums when they are written
-MOST_HELD = 8  # vectors of such a run
+MOST_HELD, MOST_PIECES = 8, 2  # vectors of a piece of such a run; pieces
+HELD_ROWS = 32  # runs of which a piece is done before the next piece, where there are several
 SUMMED, REST, FOLDED = 2e-9, 8e-10, 1.2e-8  # of a run that is a sum, what is left over of it, 8 vectors of such sums
 NUMBER = 1e-9  # seconds of a number of a run whose factors lie apart
+CROSSED = 2e-10  # the same if one of them lies side by side along the runs that follow each other
 
 
 class Sum(NamedTuple):
@@ -57,6 +60,7 @@ class Sweep(NamedTuple):
     factors: tuple[int, ...]  # in the order in which they are read: those that lie along a run first
     along: int  # how many do
     pair: tuple[Loop, ...] = ()  # the loop over two numbers in each turn of a run, if there is one
+    crossed: bool = False  # the last factor along a run lies side by side along the loop `row`
 
     @property
     def runs(self) -> int:
@@ -74,6 +78,28 @@ class Sweep(NamedTuple):
         places = [1 + f for f in self.factors[: self.along]]
         steps = {self.loops[-1].step[k] for k in places if self.loops[-1].extent > 1}
         return not steps <= {width} or any(loop.step[k] != 1 for loop in self.pair for k in places)
+
+
+class Way(NamedTuple):
+    """What is compiled in: a source for each way costs less than one with all of them, which took g++ 6 to 15 s."""
+
+    kind: int = STAYS
+    along: int = 1  # factors that go along a run
+    width: int = 1  # numbers of a turn
+    apart: bool = False
+    crossed: bool = False
+
+    @classmethod
+    def of(cls, s: Sweep) -> Way:
+        return cls(s.kind, max(s.along, 1), turns(s.pair), s.apart, s.crossed)
+
+    @classmethod
+    def every(cls, factors: int) -> list[Way]:
+        """Of so many factors, however their arrays lie."""
+        counts = range(1, factors + 1)
+        found = [cls(*way) for way in itertools.product((STAYS, LIES), counts, (1, PAIR), (False, True))]
+        crossed = itertools.product((STAYS, LIES), counts[1:], (1,), (True,), (True,))
+        return found + [cls(*way) for way in crossed]
 
 
 def the_sum(p: Program) -> Sum:
@@ -103,7 +129,10 @@ def swept(p: Program, n: int, strides=None) -> Sweep:
         raise Unable("an output that stays, or lies beside the factors, along the last index of the largest array")
 
     others, run = loops[:-1], loops[-1]
-    row = _row(others, kind)
+    across = None if pair else _across(loops, np.dtype(p.dtype).itemsize)
+    if across is not None:
+        others = (*others[: across.loop], *others[across.loop + 1 :], others[across.loop])
+    row = len(others) - 1 if across is not None else _row(others, kind)
     if row is None:
         row = len(others)
         others = (*others, Loop(1, (0,) * len(references)))
@@ -111,8 +140,9 @@ def swept(p: Program, n: int, strides=None) -> Sweep:
         raise Unable(f"{LOOPS} loops at most")
 
     goes = [any(loop.step[1 + f] for loop in (run, *pair)) for f in range(len(stated.factors))]
-    order = sorted(range(len(goes)), key=lambda f: not goes[f])
-    return Sweep((*others, run), row, kind, tuple(order), sum(goes), pair)
+    crossed = across.factor if across is not None else None
+    order = sorted(range(len(goes)), key=lambda f: (not goes[f], f == crossed))
+    return Sweep((*others, run), row, kind, tuple(order), sum(goes), pair, crossed is not None)
 
 
 def _steps(r: Reference, strides, size: int) -> dict[str, int]:
@@ -156,6 +186,27 @@ def _kind(run: Loop, width: int) -> int | None:
     return {0: STAYS, width: LIES}.get(run.step[OUT])
 
 
+class Across(NamedTuple):
+    """A factor that lies across the runs."""
+
+    factor: int
+    loop: int  # along which its numbers lie side by side
+
+
+def _across(loops, size: int) -> Across | None:
+    """The only factor whose numbers lie apart along a run, if they lie side by side along another loop, and the others'
+    along the run. None: there is none, or a run is shorter than a pack."""
+    *others, run = loops
+    apart = [f for f, step in enumerate(run.step[1:]) if step not in (0, 1)]
+    beside = any(step == 1 for step in run.step[1:])
+    if len(apart) != 1 or not beside or run.extent * size < cpu.vector_bytes(cpu.target()):
+        return None
+
+    (factor,) = apart
+    places = [place for place, loop in enumerate(others) if loop.step[1 + factor] == 1]
+    return Across(factor, places[0]) if places else None
+
+
 def _row(others, kind: int) -> int | None:
     """Place of the loop whose runs are worked on together: of a sum, the last one; else the last loop. None: there is
     none."""
@@ -171,8 +222,8 @@ def members(factors: int) -> str:
     """Members of the record of arguments. factors: how many there are."""
     addresses = " ".join(f"x{f}:address" for f in range(factors))
     return (
-        f"out:address {addresses} number:real loops:whole row:whole kind:whole along:whole adds:whole past:whole "
-        f"together:whole split:whole pairs:whole apart:whole second:whole:{factors} extent:whole:{LOOPS} "
+        f"out:address {addresses} number:real loops:whole row:whole adds:whole past:whole together:whole split:whole "
+        f"second:whole:{factors} extent:whole:{LOOPS} "
         f"step:whole:{LOOPS * (factors + 1)}"
     )
 
@@ -217,7 +268,16 @@ class Sweeps(OnHost):
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
-        """The source: it depends on the number of factors alone."""
+        """The source for a usual batch of arrays without gaps."""
+        return self._source(p, Way.of(swept(p, library_costs.usual_batch(p))))
+
+    def sources(self, plan) -> list[Source]:
+        """Of all ways: how arrays lie is known at the launch."""
+        p = plan.program
+        return [self._source(p, way) for way in Way.every(len(the_sum(p).factors))]
+
+    def _source(self, p: Program, way: Way) -> Source:
+        """It depends on the number of factors and the way alone."""
         count = len(the_sum(p).factors)
         factors = ", ".join(f"(const scalar *)a.x{f}" for f in range(count))
         lines = [
@@ -225,6 +285,9 @@ class Sweeps(OnHost):
             '#include "engine/numbers/pack.h"',
             f"#define SWEEP_FACTORS {factors}",
             f"constexpr int FACTORS = {count}, LOOPS = {LOOPS}, TOGETHER = {TOGETHER};",
+            f"#define SWEEP_KIND {('STAYS', 'LIES')[way.kind]}",
+            f"constexpr int SWEEP_ALONG = {way.along}, SWEEP_WIDTH = {way.width};",
+            f"constexpr bool SWEEP_APART = {str(way.apart).lower()}, SWEEP_CROSSED = {str(way.crossed).lower()};",
             structure("Arguments", members(count)),
             '#include "contractions/sweep_packs.h"',
             "",
@@ -253,7 +316,8 @@ class Sweeps(OnHost):
         addresses = [("out", stated.out.name)]
         addresses += [(f"x{place}", stated.factors[f].name) for place, f in enumerate(s.factors)]
         parts = _parts(s, plan.backend.threads, size) if n else 0
-        return Launch(_module(plan.backend, self.render(p)), held, tuple(addresses), parts, title=p.title)
+        module = _module(plan.backend, self._source(p, Way.of(s)))
+        return Launch(module, held, tuple(addresses), parts, title=p.title)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -267,14 +331,10 @@ def _record(s: Sweep, stated: Sum, size: int) -> np.ndarray:
         number=stated.number,
         loops=len(s.loops),
         row=s.row,
-        kind=s.kind,
-        along=max(s.along, 1),
         adds=stated.adds,
         past=_past(s, stated, size),
         together=_together(s, size),
         split=_split(s),
-        pairs=bool(s.pair),
-        apart=s.apart,
     )
 
     arrays = (*(1 + f for f in s.factors), OUT)
@@ -317,14 +377,20 @@ def _split(s: Sweep) -> int:
 
 def _is_held(s: Sweep, size: int) -> bool:
     """Whether the sums of runs stay in registers: those of a short output."""
-    run, row = s.loops[-1], s.loops[s.row]
-    short = turns((run, *s.pair)) * size <= MOST_HELD * cpu.vector_bytes(cpu.target())
+    row = s.loops[s.row]
+    short = _pieces(s, size) <= MOST_PIECES
     return s.kind == LIES and short and not s.apart and s.row + 2 == len(s.loops) and not row.step[OUT]
+
+
+def _pieces(s: Sweep, size: int) -> int:
+    """Pieces of a run whose sums stay in registers."""
+    run = turns((s.loops[-1], *s.pair)) * size
+    return -(-run // (MOST_HELD * cpu.vector_bytes(cpu.target())))
 
 
 def _seconds(s: Sweep, stated: Sum, dtype: str) -> float:
     """Seconds of a statement."""
-    apart = turns(s.every) * NUMBER if s.apart else 0.0
+    apart = turns(s.every) * (CROSSED if s.crossed else NUMBER) if s.apart else 0.0
     runs = _seconds_of_runs(s, np.dtype(dtype).itemsize)
     return CALL + _seconds_of_memory(s, stated, dtype) + runs + apart
 
@@ -363,7 +429,9 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
     """Seconds of all runs, beside their numbers. size: bytes of a number."""
     row = s.loops[s.row].extent
     if s.kind == LIES and _is_held(s, size):
-        return s.runs * (HELD + LEFT / row)
+        pieces = _pieces(s, size)
+        held = row if pieces == 1 else min(row, HELD_ROWS)
+        return s.runs * pieces * (HELD + LEFT / held)
     if s.kind == LIES:
         times, own = s.runs / _together(s, size), turns(loop for loop in s.loops[:-1] if loop.step[OUT])
         run = size * turns((s.loops[-1], *s.pair))
@@ -388,5 +456,5 @@ def _together(s: Sweep, size: int) -> int:
 
 @functools.lru_cache(None)
 def _module(backend, source: Source):
-    """One for all plans: the source depends on the number of factors alone."""
+    """One for all plans of a way: the source does not depend on them."""
     return backend.compile(source)

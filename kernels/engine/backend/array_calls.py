@@ -109,4 +109,4 @@ def _library() -> Any:
     return library if facts.tolist() == wanted else None
 
 
-SOURCE = Source("array-calls", '#include "engine/numbers/array_calls.h"\n')
+SOURCE = Source("array-calls", '#include "engine/numbers/array_calls.h"\n', written_out=True)

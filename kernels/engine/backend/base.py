@@ -52,6 +52,7 @@ class Source:
     folders: tuple[pathlib.Path, ...] = ()  # of other headers
     quick: bool = False  # compile fast rather than well
     spelled_vectors: bool = False  # the text says what fills vectors; the compiler makes no others
+    written_out: bool = False  # so are its inner loops: the compiler's costly passes would find nothing
     libraries: tuple[str, ...] = ()  # to link on a CPU
 
     # For messages: (kernel, header, what the kernel reads and writes)

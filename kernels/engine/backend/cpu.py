@@ -51,6 +51,17 @@ SPELLED = ("-fno-tree-vectorize",)
 # operations run at the same time.
 INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
 
+# Where a text has its vectors and unrolled loops as they run, g++ takes half the time with these options, and its code
+# runs as fast as that of -O3.
+WRITTEN_OUT = (
+    "-O1",
+    "-fno-tree-vectorize",
+    "-fexpensive-optimizations",
+    "-fgcse",
+    "-frerun-cse-after-loop",
+    "-fstrict-aliasing",
+)
+
 # Lines of /proc/cpuinfo that identify a processor.
 CPU_FACTS = ("model name", "flags", "Features", "CPU part", "cpu family", "model")
 
@@ -265,6 +276,8 @@ def _flags(source: Source, wanted: str) -> list[str]:
     flags = [*FLAGS, "-march=" + target()]
     if source.quick:
         flags.append("-O1")
+    elif source.written_out and "clang" not in _version(wanted):
+        flags += WRITTEN_OUT
     else:
         if source.spelled_vectors:
             flags += SPELLED
