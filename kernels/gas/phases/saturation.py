@@ -424,7 +424,7 @@ class Searched:
             values = np.broadcast_to(given, shape)
             given = np.where(left_out, values[~left_out][0], values)
             X = np.where(np.isnan(X).any(axis=0), 1.0, X)
-        return cls(given, X, *(np.broadcast_to(points, shape) for points in (silent, left_out)), masked)
+        return cls(given, X, np.broadcast_to(silent, shape), np.broadcast_to(left_out, shape), masked)
 
     def results(self, boundary, mixture) -> np.ndarray:
         """boundary(mixture, given, X) of the points, NaN at those that are left out; with the mask that came."""
