@@ -13,7 +13,7 @@ import numpy as np
 from ...engine.backend.facts import REFERENCE
 from ..plan import Program
 from ..prices import price_of
-from . import device, library_costs
+from . import device
 from .outer import Outer, Terms, terms_of
 
 SHARED = REFERENCE.shared_resident  # bytes of shared memory of a multiprocessor
@@ -55,8 +55,9 @@ class OuterThreads(Outer):
         return next(v for v in able if v.form == "block_team" and not v.block.resident and v.work.parts < 2)
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        """Few points leave a device idle, and points of very many numbers have long runs anyway."""
-        t, points = terms_of(p), library_costs.usual_batch(p)
+        """Few points leave a device idle, and points of very many numbers have long runs anyway. Where nobody says how
+        many points there are, they fill it."""
+        t, points = terms_of(p), p.entries or device.FULL
         if t is not None and t.layout == "left" and points < device.FULL:
             return super().price(p, least) * device.FULL / points  # a thread has a point
 
