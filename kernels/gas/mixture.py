@@ -449,7 +449,7 @@ class Mixture:
         (1e-12, of Y), react_most (10000 steps).
 
         Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
-        point: 0 done; 1 too many steps; 2 step too small; 4 T left its range, 200 K to species.T_end; 5 input out of
+        point: 0 done; 1 too many steps; 2 step too small; 4 T left its range, 20 K to species.T_end; 5 input out of
         range (T outside that, Y below -1e-8, dt below 0, not a number). Where it is not 0, T, p and Y are NaN, with a
         RuntimeWarning.
 

@@ -270,7 +270,7 @@ def test_bits_of_a_point_are_its_own():
         np.testing.assert_array_equal(last[name].reshape(plain[name].shape), plain[name], name)
     T, p, Y, dt = T.copy(), p.copy(), Y.copy(), np.full(T.size, 1e-6)
     bad = [2, 9, 17, 20, 25, 33, 40]
-    T[2], T[9], T[17], p[20], Y[3, 25], Y[0, 33], dt[40] = 150.0, 6100.0, np.nan, -1.0, np.nan, -1e-7, np.nan
+    T[2], T[9], T[17], p[20], Y[3, 25], Y[0, 33], dt[40] = 19.0, 6100.0, np.nan, -1.0, np.nan, -1e-7, np.nan
     Y[3, 33] += 1e-7 - Y[:, 33].sum() + 1 - 1e-7
     out = mix.react(T, p, Y, dt)
 
@@ -281,6 +281,37 @@ def test_bits_of_a_point_are_its_own():
 
     np.testing.assert_array_equal(still["Y"], Y[:, :2])
     assert (still["steps"] == 0).all()
+
+
+COLD = {  # moles, T, p, dt: radicals that warm a gas from below 200 K, and a liquid without reactions
+    "radicals": ("H:0.02, O2:0.5, H2:0.48", 150.0, 1e6, 1e-4),
+    "hydroxyl": ("OH:0.05, H2:0.5, O2:0.45", 120.0, 1e6, 1e-5),
+    "liquid": ("O2:0.99, H2:0.01", 90.0, 5e6, 1e-3),
+}
+
+
+@pytest.mark.parametrize("options", [IDEAL, REAL], ids=["ideal", "real"])
+@pytest.mark.parametrize("case", COLD)
+@pytest.mark.quick(options=IDEAL)
+def test_cold_points_react_by_the_rates_at_200_K(options, case):
+    """Beside BDF over the derivatives f_cv; react_rtol is 1e-4 of a change of some 300 K."""
+    integrate = pytest.importorskip("scipy.integrate")
+    X, T, p, dt = COLD[case]
+    mix = mixture(**options)
+    Y = np.array(mix.properties("Y", X=X)["Y"])
+    rho = float(mix.properties("rho", T=T, p=p, Y=Y)["rho"])
+
+    def f(t, z):
+        density = z[:-1].sum()
+        return mix.properties("f_cv", T=z[-1], rho=density, Y=z[:-1] / density)["f_cv"]
+
+    size = np.append(np.full(mix.ns, 1e-14 * rho), 1e-6)
+    wanted = integrate.solve_ivp(f, (0, dt), np.append(rho * Y, T), "BDF", rtol=1e-8, atol=size).y[:, -1]
+    out = mix.react(T, p, Y, dt)
+
+    assert out["status"] == 0 and (out["steps"] == 1) == (case == "liquid")
+    assert out["T"] == pytest.approx(wanted[-1], abs=0.02)
+    np.testing.assert_allclose(out["Y"], wanted[:-1] / rho, atol=1e-5)
 
 
 def test_status_of_what_does_not_end():

@@ -22,8 +22,8 @@ REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
 LOST = {  # why a reactor has no end, by status
     1: "took too many steps (constant react_most)",
     2: "needed too small steps",
-    4: "left 200 to {T_end} K",
-    5: "not a state that reacts (T outside 200 to {T_end} K, Y below -1e-8 or without a sum of 1, dt below 0, or not a "
+    4: "left 20 to {T_end} K",
+    5: "not a state that reacts (T outside 20 to {T_end} K, Y below -1e-8 or without a sum of 1, dt below 0, or not a "
     "number)",
 }
 

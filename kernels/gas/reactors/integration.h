@@ -5,7 +5,8 @@
 #pragma once
 #include "gas/reactors/closed_reactor.h"
 
-constexpr double REACT_COLDEST = 200.0, LEAST_FRACTION = -1e-8;
+constexpr double REACT_COLDEST = 20.0; // K; rates below 200 K are those at 200 K (rates.h)
+constexpr double LEAST_FRACTION = -1e-8;
 enum { REACTED, TOO_MANY_STEPS, STEP_TOO_SMALL, LEFT_RANGE = 4, INPUT_OUT_OF_RANGE };
 
 // LU in place without pivoting, 1/u on the diagonal. 4/h on the diagonal dominates where h is small: a pivot that is

@@ -13,7 +13,7 @@ from ..thermal.derivatives import PAIRS
 from ..thermal.ideal_gas import END
 
 STATUS = (
-    f"0: done; 1: step limit; 2: step too small; 4: T left 200 to {END}; 5: input out of range (T outside that, Y "
+    f"0: done; 1: step limit; 2: step too small; 4: T left 20 to {END}; 5: input out of range (T outside that, Y "
     "below -1e-8, not a number); T, p, Y are NaN where it is not 0"
 )
 for name, unit, what, *per in (
