@@ -44,6 +44,7 @@ class State:
         self.inputs: dict = {}
         self.shape: tuple[int, ...] = ()
         self.notes: list[str] = []
+        self.sum_is_told = False  # a note says where a wrong sum makes results NaN
         self.explained = False
         self._masks: list = []
         self._masked = False  # whether a masked array came: then such arrays are handed back
@@ -146,6 +147,7 @@ class State:
         found = self.points.first(far)
 
         if found:
+            self.sum_is_told = True
             wanted = "a positive and finite sum: results are NaN there."
             if name == "Y":
                 wanted = (
@@ -209,7 +211,7 @@ class State:
             self.notes += check.check_results(program, made, given, self.points, self.mixture.species)
         elif not self.explained or limited:
             reported = self._note_reports(program, bound)
-            if not reported:
+            if not reported and not self.sum_is_told:
                 self._note_nan(program, bound)
 
         return {name: self._shaped(name, bound[name]) for name in program.writes}

@@ -443,4 +443,5 @@ def test_given_names_stay_as_they_are():
     before = rho.copy()
     mu = mix.properties("mu lam", **s, rho=rho)["mu"]
 
-    assert (rho == before).all() and (mu == mix.properties("mu", **s, rho=rho)["mu"]).all()
+    assert (rho == before).all()
+    np.testing.assert_array_equal(mu, mix.properties("mu", **s, rho=rho)["mu"])  # two lie beyond Chung's pole: NaN
