@@ -61,6 +61,7 @@ STRINGS = (
     String("moments", "n,ni->i", "n=500000 i=30", types="df"),
     String("moments", "nv->v", "n=1000000 v=27", types="df"),
     # Sums, moves, scalings
+    String("sums", "bij->bj", "b=3000 i=33 j=65", types="f"),
     String("sums", "ij->i", "i=4000 j=4000"),
     String("sums", "ij->j", "i=4000 j=4000"),
     String("sums", "ij->", "i=4000 j=4000"),
@@ -129,6 +130,8 @@ STRINGS = (
     String("networks", "asb,asc->bc", "a=200 s=2 b=200 c=200"),
     String("networks", "ab,asc,bsd->cd", "a=128 b=128 s=2 c=128 d=128", types="dz"),
     String("networks", "ij,jk,ik->", "i=1500 j=200 k=1000", types="f"),
+    String("networks", "ik,jk,k->ij", "i=200 j=200 k=1000", types="f"),
+    String("networks", "ij,kj,lj->ikl", "i=60 j=300 k=60 l=60", types="df"),
     String("networks", "abc,ad->dbc", "a=9 b=300 c=300 d=9"),
     # Quantum chemistry
     String("chemistry", "pqrs,rs->pq", "p=60 q=60 r=60 s=60"),
@@ -160,6 +163,7 @@ STRINGS = (
     String("elements", "eqd,eqd,q->e", "e=40000 q=27 d=3"),
     String("elements", "edf,eqf->eqd", "e=40000 d=3 f=3 q=27"),
     String("elements", "eqab,eqb->eqa", "e=20011 q=8 a=3 b=3", types="df"),
+    String("elements", "qa,ea->eq", "q=14 a=10 e=70001", types="d"),
     String("elements", "qid,eqdf,qjf,eq->eij", "q=8 i=8 d=3 e=5000 f=3 j=8"),
     String("fields", "sxyz,s->xyz", "s=10 x=100 y=100 z=100"),
     String("fields", "sxyz,sr->rxyz", "s=10 x=100 y=100 z=100 r=10"),
