@@ -207,7 +207,7 @@ class _Reader:
         return tuple(found)
 
     def instead(self, name: str) -> str:
-        """What may be meant by a token that is no index of a name."""
+        """A hint for a message: the text that a user may want where the next token is no index of array `name`."""
         if self.next.isdigit():
             return "; for a fixed index pass that part of the array"
         if name in ("Sum", "sum"):

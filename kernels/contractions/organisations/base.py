@@ -90,7 +90,7 @@ class Organisation:
         return 0.0
 
     def reads_extents(self, p: Program) -> bool:
-        """Whether what is compiled for a program serves other extents, too."""
+        """Whether the code that is compiled for a program serves other extents, too."""
         return self.FREE
 
     def with_free_extents(self) -> Organisation:

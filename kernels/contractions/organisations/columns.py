@@ -119,6 +119,8 @@ class Columns(InParts):
         m = required(p)
         columns, v, team = m.columns, self.near, self.team(m.columns)
         each = f"UNROLL for (int s = 0; s < {v}; ++s)"
+        begin = [f"row[s] = (me + s) / {columns};", "sums[s] = 0;"]
+
         return [
             f"KERNEL(contraction, Arguments, {team}) {{",
             "const long b = 0;\n(void)b;",
@@ -126,7 +128,7 @@ class Columns(InParts):
             f"// {m.nest.statement}",
             f"const int me = threadIdx.x * {v};",
             f"int row[{v}];\nscalar sums[{v}];",
-            f"{each} {threads.block([f'row[s] = (me + s) / {columns};', 'sums[s] = 0;'])}",
+            f"{each} {threads.block(begin)}",
             *self._added(m),
             "scalar *const held = (scalar *)shared_memory;",
             f"{each} held[me + s] = sums[s];",

@@ -456,5 +456,5 @@ def _together(s: Sweep, size: int) -> int:
 
 @functools.lru_cache(None)
 def _module(backend, source: Source):
-    """One for all plans of a way: the source does not depend on them."""
+    """The compiled source of a way, which all its plans share."""
     return backend.compile(source)

@@ -394,7 +394,7 @@ def _tell(notes, level: int) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Searched:
-    """Points of a caller's arrays. Those that are left out have another point's numbers here."""
+    """Points of a caller's arrays. A point that is left out has the numbers of another point, and its result is NaN."""
 
     given: np.ndarray  # T [K] or p [Pa]
     X: np.ndarray  # amounts of moles (ns, ...)
