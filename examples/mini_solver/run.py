@@ -15,6 +15,8 @@ import pathlib
 import signal
 import sys
 
+from frame.streams import lose_what_nobody_reads
+
 from .artist import Artist
 from .errors import FlowError, OutputError
 from .fields import AverageFile, FieldFiles
@@ -143,6 +145,7 @@ class Run:
     # ---- the end of a run
     def _stop(self, number, frame):
         self.asked_to_stop = True
+        lose_what_nobody_reads()  # a line that waits for its reader keeps no run from its restart
 
     def _stopping(self):
         """Whether any rank was asked to stop: all then stop at the same step."""

@@ -16,7 +16,7 @@ from frame import Frame
 
 # Modules of the engine for solvers that bring kernels of their own; ARCHITECTURE.md and their docstrings say how.
 DOCUMENTED = {
-    "frame.streams": {"lose_what_cannot_be_written"},
+    "frame.streams": {"lose_what_cannot_be_written", "lose_what_nobody_reads"},
     "kernels.engine.backend.base": {"Ends", "Shape", "Source"},
     "kernels.engine.backend.record": {"layout", "record", "structure"},
     "kernels.engine.errors": {"closest"},

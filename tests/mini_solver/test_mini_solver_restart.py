@@ -1,9 +1,13 @@
 """The mini solver's ends and restarts: queued steps, signals, restart files that do not fit, flows that fail."""
 
+import fcntl
 import io
+import os
+import select
 import shutil
 import signal
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -142,6 +146,28 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
 
     assert main([str(tmp_path / "more.toml"), "--folder", str(tmp_path / "b")]) == 0
     assert same(restart_of(tmp_path / "a"), restart_of(tmp_path / "b"))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "terminal"])
+def test_a_signal_ends_a_run_that_nobody_reads(tmp_path, kind):
+    """Its reader has stopped and a line waits for room: the run leaves a restart all the same, and ends."""
+    (tmp_path / "long.toml").write_text(SMALL.format(steps=100000, restart=0, scheme="double_flux"))
+    words, env = command(tmp_path / "long.toml", "--folder", tmp_path / "long", "--set", "output.report=1")
+    reader, writer = os.pipe() if kind == "pipe" else os.openpty()
+
+    process = subprocess.Popen(words, env=env, cwd=ROOT, stdout=writer, stderr=subprocess.DEVNULL)
+    if kind == "pipe":
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 16384)  # some hundred lines
+
+    os.read(reader, 1)  # the first line: signals are heard from here on
+    while select.select([], [writer], [], 0)[1]:  # until nothing more goes into the pipe
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(timeout=60) == 3 and int(restart_of(tmp_path / "long")["steps"]) > 0
+    os.close(reader)
+    os.close(writer)
 
 
 def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
