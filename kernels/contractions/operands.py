@@ -169,9 +169,13 @@ def _begins_on_lines(plan, a: Array, values, numbers: int) -> bool:
     """Whether the entries of an output begin on cache lines of so many numbers, and old values are not read."""
     if a.name in plan.expression.updated or values[f"at_{a.name}"] % CACHE_LINE:
         return False
-    if a.place:
-        return values[f"ld_{a.name}"] % numbers == 0
-    return a.place is None or (a.after % numbers == 0 and values[f"step_{a.name}"] % numbers == 0)
+    if a.place is None:
+        return True
+
+    parts = not a.place or values[f"ld_{a.name}"] % numbers == 0
+    if a.place and a.after == 1:  # entries side by side, of which a vector takes as many as it holds
+        return parts
+    return parts and a.after % numbers == 0 and values[f"step_{a.name}"] % numbers == 0
 
 
 # ---- arrays that overlap --------------------------------------------------------------------------------------------

@@ -285,6 +285,30 @@ def test_outputs_bypass_a_large_cache(extent, passes, large_cache):
     assert not operands.bypass(plan, values, 16 // extent + 1)  # the caches hold a few entries
 
 
+@pytest.mark.parametrize(
+    "order, inner, passes", [("eji", 8, True), ("jei", 8, True), ("jei", 10, False), ("jie", 10, True)]
+)
+def test_stores_past_the_caches_begin_on_lines(order, inner, passes, monkeypatch):
+    """Elsewhere a processor stops the program: `jei` of ten numbers did. One rounding a number."""
+    monkeypatch.setattr(library_costs, "streamed", lambda *sizes: True)
+    entries, sizes = 104, {"j": 16, "i": inner}
+    extent = sizes | {"e": entries}
+    text = f"batch e; o[{' '.join(order)}] = a[j e] b[i]"
+    plan = Contraction(text, sizes, backend="cpu", how="lanes", entries=entries)
+
+    random = np.random.default_rng(5)
+    a, b = random.random((16, entries)), random.random(inner)
+    room = np.full(16 * inner * entries + 8, np.nan)
+    first = -(room.ctypes.data // 8) % 8
+    o = room[first : len(room) - 8 + first].reshape([extent[i] for i in order])
+
+    arrays = {"o": o, "a": a, "b": b}
+    assert plan.checked(arrays, entries)["past"] == passes
+    plan.bind(arrays, entries)()
+
+    np.testing.assert_allclose(o, np.einsum(f"je,i->{order}", a, b), rtol=np.finfo(float).eps)
+
+
 def test_entries_in_a_large_cache_are_asked_for_ahead(large_cache):
     """They come as late as from memory: 10000 products of 8 x 8 x 8 by `rows` took 0.6 of the time."""
     assert library_costs.from_afar(15 << 20) and not library_costs.from_memory(15 << 20)
