@@ -68,6 +68,17 @@ def shape_of(strategy, L, R, K, D1, D2) -> tuple:
     return min(members, 1024) if members else None, None
 
 
+def call_of(strategy, L, R, K, D1, D2, quick=False) -> tuple[Sizes, dict]:
+    """Sizes and numbers of a call of the strategy's kernel. quick: as declared, without a program of its own."""
+    kernel = STRATEGIES[strategy]
+    members, lanes = (None, None) if quick else shape_of(strategy, L, R, K, D1, D2)
+
+    known = dict(D1=D1, D2=D2, outputs=members or kernel.team)
+    numbers = {name: known[name] for name, _ in kernel.numbers}
+
+    return Sizes(f"auto {members}" if members else None, lanes), numbers
+
+
 def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
     """Exercise 20: every contraction by every strategy that applies to it; the fastest is named."""
     rng = np.random.default_rng(20)
@@ -85,12 +96,8 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
                 if not applies(strategy, L, R, K, D1, D2):
                     continue
 
-                shape = (None, None) if quick else shape_of(strategy, L, R, K, D1, D2)  # each is a program of its own
-                members, lanes = shape
-                outputs = members or kernel.team
-                numbers = {n: dict(D1=D1, D2=D2, outputs=outputs)[n] for n, _ in kernel.numbers}
+                sizes, numbers = call_of(strategy, L, R, K, D1, D2, quick)
                 arrays = {**given, **backend.placed(out=np.full((C, L, R), np.nan))}
-                sizes = Sizes(f"auto {members}" if members else None, lanes)
                 run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
                 times[strategy] = seconds(backend, run, nrepeat)
                 out = backend.to_host(arrays["out"])

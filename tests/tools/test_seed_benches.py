@@ -201,6 +201,25 @@ def test_nekbone_with_copies_apart(tmp_path):
 
 
 @needs_gcc
+def test_intrepid_shares_the_work_by_the_sizes_of_a_case():
+    """Where the compiler's time does not count. `special` of 5 points: 16 outputs of 8 lanes in a team."""
+    case = intrepid.Case("contractFieldFieldScalar", 5, 0.01)
+    how = intrepid.Conditions(get_backend("cpu", threads=1), 1, 1, None)
+    random = np.random.default_rng(9)
+    shapes = dict(left=(case.cells, case.left, 5), right=(case.cells, case.right, 5))
+    arrays = {name: random.random(shape) for name, shape in shapes.items()}
+    arrays["out"] = np.full((case.cells, case.left, case.right), np.nan)
+
+    makers = dict(intrepid._teams(case, how, arrays))
+    assert makers["slicing"].args[2].team == f"auto {case.right}"
+    assert (makers["special"].args[2].team, makers["special"].keywords["outputs"]) == ("auto 16", 16)
+
+    makers["special"]()()
+    wanted = np.einsum("clk,crk->clr", arrays["left"], arrays["right"])
+    np.testing.assert_allclose(arrays["out"], wanted, rtol=10 * np.finfo(float).eps)  # sums of five positive terms
+
+
+@needs_gcc
 @pytest.mark.parametrize("name", ["contractDataDataScalar", "contractFieldFieldTensor"])
 @pytest.mark.quick(name="contractFieldFieldTensor")
 def test_intrepid_by_every_method(name):

@@ -206,10 +206,8 @@ def _teams(case: Case, how: Conditions, arrays):
     for method, kernel in exercise().STRATEGIES.items():
         if not exercise().applies(method, *sizes):
             continue
-        shape = {} if how.quick else exercise().size_of(method, *sizes)
-        known = dict(D1=d1, D2=d2, outputs=shape.get("team", kernel.team))
-        numbers = {name: known[name] for name, _ in kernel.numbers}
-        yield method, functools.partial(kernel.bind, arrays, how.backend, quick=how.quick, **shape, **numbers)
+        wanted, numbers = exercise().call_of(method, *sizes, quick=how.quick)
+        yield method, functools.partial(kernel.bind, arrays, how.backend, wanted, quick=how.quick, **numbers)
 
 
 def _layer(case: Case, how: Conditions, arrays):
