@@ -450,8 +450,8 @@ class Mixture:
 
         Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
         point: 0 done; 1 too many steps; 2 step too small; 4 T left its range, 20 K to species.T_end; 5 input out of
-        range (T outside that, Y below -1e-8, dt below 0, not a number). Where it is not 0, T, p and Y are NaN, with a
-        RuntimeWarning.
+        range (T outside that, p not positive, Y below -1e-8, dt below 0, not a number). Where it is not 0, T, p and Y
+        are NaN, with a RuntimeWarning.
 
         Method: Rodas4 (Hairer & Wanner 1996; original not seen), analytic Jacobian, LU without
         pivoting: sparse for large mechanisms, by their reactions. Errors: as properties, also where there are no

@@ -548,20 +548,21 @@ def field(name, way, array):
     return stripes.Field(name, way, array.ctypes.data, array.shape, array.strides, (1,) * array.ndim, 8)
 
 
-STRANGE = {  # (T, dt), status of each point, and why
-    "backwards": ((1500.0, -1e-6), [5], "1 not a state that reacts"),
-    "without an end": ((1500.0, np.inf), [5], "1 not a state that reacts"),
-    "some": (([1500.0, -5.0, 1500.0], [1e-6, 1e-6, np.nan]), [0, 5, 5], r"first at point \[1\].* 2 not a state"),
+STRANGE = {  # (T, p, dt), status of each point, and why
+    "backwards": ((1500.0, 1e5, -1e-6), [5], "1 not a state that reacts"),
+    "without an end": ((1500.0, 1e5, np.inf), [5], "1 not a state that reacts"),
+    "without pressure": ((1500.0, 0.0, 1e-6), [5], "1 not a state that reacts.* p not positive"),
+    "some": (([1500.0, -5.0, 1500.0], 1e5, [1e-6, 1e-6, np.nan]), [0, 5, 5], r"first at point \[1\].* 2 not a state"),
 }
 
 
 @pytest.mark.parametrize("case", STRANGE)
 def test_points_without_an_end_are_said(case):
     """With the user's line; a point that a mask hides is none."""
-    (T, dt), status, words = STRANGE[case]
+    (T, p, dt), status, words = STRANGE[case]
     mix = mixture(**IDEAL)
     with pytest.warns(RuntimeWarning, match=f"no end of the reactions found.*{words}") as warned:
-        out = mix.react(T, 1e5, X=OXYGEN, dt=dt)
+        out = mix.react(T, p, X=OXYGEN, dt=dt)
     assert np.array_equal(np.atleast_1d(out["status"]), status) and warned[0].filename == __file__ and len(warned) == 1
 
     with warnings.catch_warnings():

@@ -23,8 +23,8 @@ LOST = {  # why a reactor has no end, by status
     1: "took too many steps (constant react_most)",
     2: "needed too small steps",
     4: "left 20 to {T_end} K",
-    5: "not a state that reacts (T outside 20 to {T_end} K, Y below -1e-8 or without a sum of 1, dt below 0, or not a "
-    "number)",
+    5: "not a state that reacts (T outside 20 to {T_end} K, p not positive, Y below -1e-8 or without a sum of 1, dt "
+    "below 0, or not a number)",
 }
 
 
