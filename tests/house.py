@@ -253,6 +253,17 @@ def between_rooms(graph: dict[str, set[str]], room=None) -> dict[str, set[str]]:
     return rooms
 
 
+def inside(graph: dict[str, set[str]], folder: str) -> dict[str, set[str]]:
+    """Arrows between the folders in a folder, and the files that lie there beside them."""
+    below = folder + "/"
+    inner = {
+        file: {other for other in others if other.startswith(below)}
+        for file, others in graph.items()
+        if file.startswith(below)
+    }
+    return between_rooms(inner, lambda file: file.removeprefix(below).split("/")[0])
+
+
 def folder_of(file: str) -> str:
     """The folder of a file, at most two folders deep."""
     return "/".join(file.split("/")[:-1][:2])

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import pathlib
 
 import house
 import pytest
@@ -21,6 +22,16 @@ def test_no_circle():
     assert house.circles(files) == []
     assert house.circles(headers) == []
     assert house.circles(house.between_rooms(files, house.product_of)) == []
+
+
+def test_no_circle_of_folders():
+    """Whoever opens a folder finds what lies in it on floors: neither Python files nor headers tie two in a circle."""
+    files, headers = graphs()
+    graph = {file: files.get(file, set()) | headers.get(file, set()) for file in files | headers}
+    folders = {parent.as_posix() for file in graph for parent in pathlib.PurePosixPath(file).parents}
+
+    found = {folder: house.circles(house.inside(graph, folder)) for folder in folders - {"."}}
+    assert {folder: circles for folder, circles in found.items() if circles} == {}
 
 
 def test_no_arrow_upwards():
@@ -104,6 +115,20 @@ def test_circles_and_floors_are_found(tmp_path):
     assert found["circles"] == [["kernels/engine", "kernels/gas", "kernels/teams"]]
     assert len(found["circles of files"]) == 1
     assert found["floors"] == 2  # frame above the circle
+
+
+def test_circles_of_folders_are_found(tmp_path):
+    """Two folders of a folder, in a circle that no two files make."""
+    root = checkout(
+        tmp_path,
+        kernels__engine__a="from ..gas import b\n",
+        kernels__gas__b="",
+        kernels__gas__c="from ..engine import d\n",
+        kernels__engine__d="",
+    )
+    graph = house.arrows(house.modules(root, "kernels"))
+    assert house.circles(graph) == []
+    assert house.circles(house.inside(graph, "kernels")) == [["engine", "gas"]]
 
 
 def test_imports_for_type_checkers_count(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 
 import kernels
 from kernels.contractions import host_rates, table as organisations
-from kernels.gas.schedules import launches
+from kernels.gas import launches
 
 from ..config import Config
 from ..devices import rule

@@ -19,7 +19,7 @@ from ..engine.backend import get_backend
 from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number
-from . import einsum, explained, host_rates, operands, orders, render_lines, table
+from . import constant_memory, einsum, explained, host_rates, operands, orders, table
 from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
 from .plan import Program, describe, mirrored
@@ -238,7 +238,7 @@ class Contraction:
 
     def _filled(self, how: Organisation, numbers):
         module = self._compiled(how)
-        render_lines.fill(module, numbers)
+        constant_memory.fill(module, numbers)
         return module
 
     def kept(self, key, make):

@@ -1,8 +1,7 @@
 """The text of products by threads (see stages.py): a thread has a row of a product in registers, the matrix lies in
 constant memory.
 
-It suits single precision, for which a GPU has no exact matrix units: a multiply-add takes its number of the matrix
-straight from constant memory. Sums have the arrays' precision.
+It suits single precision, for which a GPU has no exact matrix units. Sums have the arrays' precision.
 """
 
 from __future__ import annotations
@@ -10,29 +9,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .access import digits
+from .constant_memory import COPIES
 from .expression import Reference, Statement
-from .plan import Program, step_text, steps
+from .plan import step_text, steps
 
 if TYPE_CHECKING:
     from .stages.plan import Factors
-
-LINE = 32  # most numbers of a row in registers
-CONSTANT = 3584  # bytes of all matrices in constant memory
-COPIES = 3  # of a matrix there: one that is used twice would be kept in registers
-
-
-def declared(p: Program, names) -> list[str]:
-    """Matrices in constant memory."""
-    return [f'extern "C" {{ __constant__ scalar constant_{x}[{COPIES * p.arrays[x].size}]; }}' for x in names]
-
-
-def fill(module, numbers) -> None:
-    """Their numbers, by name, in the type of the module."""
-    for x, values in numbers.items():
-        module.fill(f"constant_{x}", np.tile(values, COPIES))
 
 
 class Lines:

@@ -12,7 +12,7 @@ import math
 
 from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
-from . import render_lines, render_orbits
+from . import constant_memory, render_lines, render_orbits
 from .access import Access, Accesses, digits, offset
 from .expression import Reference
 from .plan import Loop, Program, includes, joined, pointers, program_source, step_text, steps, turns, view
@@ -235,7 +235,7 @@ class Writer:
         me = f"threadIdx.x % {self.team}" if plan.entries > 1 else "threadIdx.x"
 
         return [
-            *render_lines.declared(self.p, plan.matrices),
+            *constant_memory.declared(self.p, plan.matrices),
             f"KERNEL(contraction, Arguments, {bounds}) {{",
             f"const int me = {me}, warp = me >> 5;",
             "const int row = (me & 31) >> 2, c = me & 3;",

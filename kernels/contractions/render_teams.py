@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import render_lines, render_threads as threads
+from . import constant_memory, render_threads as threads
 from .plan import FAR, MIRROR, Loop, Nest, Product, Program, declarations, places, pointers, step_text
 
 SHARED = 96 * 1024  # bytes of a team's arrays; above, they lie in global memory
@@ -41,7 +41,7 @@ def matrix_line(n: Nest, q: Product, p: Program) -> Line | None:
             continue
 
         out, k = loops[0], q.sums[0]
-        small = k.extent <= render_lines.LINE and out.extent * k.extent <= MATRIX
+        small = k.extent <= constant_memory.ROW and out.extent * k.extent <= MATRIX
         if small and not out.step[other] and k.step[other] and k.step[matrix] and not p.once(n.statement):
             return Line(matrix, other, out)
 
@@ -84,7 +84,7 @@ def memory_of(p: Program, entries: int, with_lines: bool) -> Memory:
 
     # Matrices: all in constant memory, or all in shared memory.
     declared = [a for a in p.arguments if a.name in used and a.name in p.expression.constant]
-    constant = [a.name for a in declared] if sum(a.size for a in declared) * size <= render_lines.CONSTANT else []
+    constant = [a.name for a in declared] if sum(a.size for a in declared) * size <= constant_memory.BYTES else []
     matrices = [a.name for a in p.arguments if a.name in used and a.name not in constant]
 
     # Staged: inputs that are read along several lines, outputs that are made of several products.
@@ -142,7 +142,7 @@ class _Writer:
             room = f"(scalar *)a.arena + blockIdx.x * {memory.arena}L"
 
         lines = [
-            *render_lines.declared(p, memory.constant),
+            *constant_memory.declared(p, memory.constant),
             f"KERNEL(contraction, Arguments, {self.block}) {{",
             "scalar *const fixed = (scalar *)shared_memory;\n(void)fixed;",
             *self._shared(),
@@ -289,7 +289,7 @@ class _Writer:
 
         name = n.names[line.matrix]
         if name in self.memory.constant:
-            matrix = f"constant_{name} + {(k + m) % render_lines.COPIES * self.p.arrays[name].size}"
+            matrix = f"constant_{name} + {(k + m) % constant_memory.COPIES * self.p.arrays[name].size}"
         else:
             matrix = f"at_{name}_" if name in self.memory.matrices else f"at_{name}"
 

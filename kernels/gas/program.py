@@ -15,11 +15,10 @@ from ..engine.backend import get_backend
 from ..engine.backend.base import Rows, check_rows
 from ..engine.errors import BackendError, refuse
 from ..engine.registry import declared
-from . import plan as plans, planning, schedules, structure
+from . import launches, plan as plans, planning, schedules, structure
 from .records import ANY, PointKernel
 from .registry import registry
 from .resolve import resolve
-from .schedules import launches
 
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link

@@ -22,9 +22,10 @@ from kernels.contractions import table as organisations
 from kernels.engine.backend import cache, cuda, nvrtc
 from kernels.engine.backend.base import Source
 from kernels.engine.errors import BackendError, CompileError
+from kernels.gas import launches
 from kernels.gas.plan import Launch
 from kernels.gas.planning import make_plan
-from kernels.gas.schedules import launches, render, schedule_of_plan
+from kernels.gas.schedules import render, schedule_of_plan
 from kernels.gas.schedules.text import folders
 from kernels.gas.species import GAS_CONSTANT
 

@@ -462,7 +462,7 @@ def nine(data):
 
 def starts(tmp_path):
     """A kernel of a host's own: the starts for e and h of an ideal gas."""
-    (tmp_path / "starts.h").write_text("""#include "gas/thermal/inversion.h"
+    (tmp_path / "starts.h").write_text("""#include "gas/equations/inversion.h"
 template <class M, class R, class Species>
 POINT_FN void ideal_starts(const M &m, const R e, const R h, const Species &Y, const R R_s, R &of_e, R &of_h) {
     of_e = ideal_start(IdealGasAt<M, R, Species>(m, Y, lower_range(m, e, Y, R_s)), e, R_s);
@@ -497,7 +497,7 @@ def test_a_single_step_is_left_for_ideal_gases(tmp_path):
 def test_hot_real_gases_start_near_their_temperature(tmp_path):
     """T of the ideal gas with this e or h, where no T_start comes. At 1 MPa it is off by the departures over cv or cp,
     0.08 % at most here. A line from 300 K was off by up to 30 %."""
-    (tmp_path / "starts.h").write_text("""#include "gas/thermal/inversion.h"
+    (tmp_path / "starts.h").write_text("""#include "gas/equations/inversion.h"
 template <class M, class R, class Species>
 POINT_FN void real_starts(const M &m, const R e, const R h, const Species &Y, const R R_s, R &of_e, R &of_h) {
     of_e = start_of_energy(m, e, Y, R_s);

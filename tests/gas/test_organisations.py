@@ -14,10 +14,11 @@ from frame.tools.bench import inputs, organisations
 from kernels import Mixture, get_backend, registry, resolve
 from kernels.engine.errors import ArgumentError, BackendError
 from kernels.engine.tune import Outcome
+from kernels.gas import launches
 from kernels.gas.plan import Launch
 from kernels.gas.program import Program, Wanted
 from kernels.gas.records import Running
-from kernels.gas.schedules import launches, schedule_of_plan
+from kernels.gas.schedules import schedule_of_plan
 
 FEW = {
     3: [Launch(64, blocks=4, pairs=2), Launch(64, blocks=4, pairs=5, constants="shared")],

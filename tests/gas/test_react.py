@@ -17,9 +17,9 @@ from frame.tools.validate import delays
 from kernels import Mixture, set_constant
 from kernels.engine.errors import ArgumentError
 from kernels.engine.registry import declared
+from kernels.gas import launches
+from kernels.gas.kinetics import elimination
 from kernels.gas.program import Program, Wanted
-from kernels.gas.reactors import elimination
-from kernels.gas.schedules import launches
 
 pytestmark = pytest.mark.usefixtures("plain_tolerances")
 

@@ -220,8 +220,8 @@ def test_a_linearly_implicit_step(monkeypatch, tmp_path):
     file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))
 
     for share in (0.0, 1e9):
-        monkeypatch.setattr("kernels.gas.reactors.elimination.DENSE", 0)
-        monkeypatch.setattr("kernels.gas.reactors.elimination.SPARSER", share)
+        monkeypatch.setattr("kernels.gas.kinetics.elimination.DENSE", 0)
+        monkeypatch.setattr("kernels.gas.kinetics.elimination.SPARSER", share)
         mix = Mixture.from_yaml(file, "ideal", equation="ideal")
 
         for dt in (1e-9, 1e-5):

@@ -3,7 +3,7 @@
 // a_ij(T) [Pa]:
 //   p = N T/(1 - B) - A/D,   D = (1 + delta1 B)(1 + delta2 B).
 #pragma once
-#include "gas/thermal/derivatives.h"
+#include "gas/equations/derivatives.h"
 #include "newton.h"
 
 template <class M, class R, class Species>

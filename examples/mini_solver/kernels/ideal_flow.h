@@ -1,7 +1,7 @@
 // The ideal gas in a flow solver's own variables, T and the partial densities rho_k. N = sum rho_k R/W_k [J/m3/K]:
 //   p = N T,   rho e = rho h - N T,   rho cv = rho cp - N.
 #pragma once
-#include "gas/thermal/derivatives.h"
+#include "gas/equations/derivatives.h"
 #include "newton.h"
 
 template <class R, class M, class Species> POINT_FN R ideal_flow_N(const M &m, const Species &rho_k) {

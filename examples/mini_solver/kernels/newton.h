@@ -1,6 +1,6 @@
 // Newton's method at many points at the same time.
 #pragma once
-#include "gas/thermal/inversion.h"
+#include "gas/equations/inversion.h"
 
 // T += change_at(T) where `open`, at most STEPS times, until the change is rounding. A step is at least -down T and at
 // most up T. A point that is done stays as it is, so that its result does not depend on its neighbours.

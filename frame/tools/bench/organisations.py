@@ -15,8 +15,9 @@ import numpy as np
 
 import kernels
 from kernels.engine import tune as tuning
+from kernels.gas import launches
 from kernels.gas.program import Program, Wanted
-from kernels.gas.schedules import BLOCK, launches
+from kernels.gas.schedules import BLOCK
 
 from ...errors import BackendError, FrameError, closest, refuse
 from ...shipped import BUILD

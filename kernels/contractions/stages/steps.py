@@ -12,9 +12,9 @@ import itertools
 import numpy as np
 
 from .. import orders
+from ..constant_memory import BYTES, ROW
 from ..expression import Reference, Statement, Term
 from ..plan import Unable, names, reads
-from ..render_lines import CONSTANT, LINE
 from .plan import Orbit, Plan, Step, summed
 
 
@@ -214,12 +214,12 @@ def with_matrices(plan: Plan) -> Plan:
             a = plan.arrays[g.name]
             if others or not rows or len(columns) != 1 or len(sums) != 1 or a.place is not None or a.mixed:
                 raise Unable("for a row a thread products with matrices that the batch shares")
-            if g.name not in plan.program.expression.constant or max(x or 0 for x in a.extents) > LINE:
-                raise Unable(f"for a row a thread constant matrices, up to {LINE} x {LINE}")
+            if g.name not in plan.program.expression.constant or max(x or 0 for x in a.extents) > ROW:
+                raise Unable(f"for a row a thread constant matrices, up to {ROW} x {ROW}")
             found.add(g.name)
 
     size = sum(plan.arrays[x].size for x in found) * np.dtype(plan.program.dtype).itemsize
-    if plan.how.spread.orbit or plan.walk or size > CONSTANT:
-        raise Unable(f"for a row a thread up to {CONSTANT} bytes of matrices")
+    if plan.how.spread.orbit or plan.walk or size > BYTES:
+        raise Unable(f"for a row a thread up to {BYTES} bytes of matrices")
 
     return plan.having(matrices=tuple(sorted(found)))

@@ -1,1 +1,1 @@
-"""Equations of state."""
+"""Equations of state: roots, derivatives in the composition, and the inversions for T and p."""

@@ -8,9 +8,9 @@
 //   A_res = -R T ln((w - b)/v) + R T I - a L,  I = integral of (h - 1)/(w - b), L = integral of h/D, dw from w up
 // Derived here; the identities are tests.
 #pragma once
+#include "gas/equations/derivatives.h"
+#include "gas/equations/inversion.h"
 #include "gas/equations/mapped_mixture.h"
-#include "gas/thermal/derivatives.h"
-#include "gas/thermal/inversion.h"
 
 constexpr double HIGHEST_PRESSURE = 1e9; // Pa; far above, v of water and methanol passes zero
 

@@ -7,10 +7,10 @@ need no such terms serve this equation too. Where `mapped` lacks a kernel, the q
 """
 
 from ..declare import point_kernel, quantity
-from ..thermal.derivatives import PAIRS as ROWS
 from ..thermal.ideal_gas import NASA
-from ..thermal.inversion import METHOD, RANGE, SINGLE
 from .cubic import DELTA, KIJ, PAIRS
+from .derivatives import PAIRS as ROWS
+from .inversion import METHOD, RANGE, SINGLE
 from .records import MAPPED
 
 for name, unit, meaning in (

@@ -5,7 +5,7 @@
 // Newton step then has as many digits for a trace of 1e-30 as for a main species (Smith & Missen 1982, Chemical
 // Reaction Equilibrium Analysis: "optimised basis"; original not seen).
 #pragma once
-#include "gas/thermal/inversion.h"
+#include "gas/equations/inversion.h"
 
 template <class M, class R> struct Components {
     static constexpr int N = M::EQUILIBRIUM_COMPONENTS;

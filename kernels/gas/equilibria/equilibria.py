@@ -8,10 +8,10 @@ import numpy as np
 from ...engine.errors import MixtureError
 from ..declare import collection, constants, point_kernel, quantity
 from ..equations.cubic import DELTA
+from ..equations.derivatives import PAIRS
 from ..equations.records import ROOTS
 from ..records import Constants
 from ..registry import registry
-from ..thermal.derivatives import PAIRS
 from ..thermal.ideal_gas import END, NASA
 
 QUANTITIES = ("T_eq", "p_eq", "Y_eq", "status_eq", "steps_eq")

@@ -1,6 +1,6 @@
 // Falloff and chemically activated rate coefficients: reduced pressure, and the blending of the two limits.
 #pragma once
-#include "gas/thermal/derivatives.h"
+#include "gas/equations/derivatives.h"
 
 constexpr double BLENDED = 690.0; // bound of |ln| of the reduced pressure
 constexpr double INVERSE_LN10 = 0.43429448190325182765;

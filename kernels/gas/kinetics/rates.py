@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ..declare import constants, option, point_kernel, quantity
 from ..equations.records import ROOTS
-from ..reactors import lanes as reactor_lanes
-from ..reactors.elimination import elimination
 from ..records import Constants
 from ..thermal.ideal_gas import NASA
-from . import crew as kinetics_crew, plain
+from . import crew, lanes, plain
+from .elimination import elimination
 from .tables import ReactionTables
 
 option(
@@ -58,8 +57,8 @@ TABLES = (
 )
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SHARED_TABLES = (  # the reactions again, for threads that share a point: warps of a block, lanes of a warp
-    f"reaction_weights {kinetics_crew.STEPS} {kinetics_crew.STEPS_APART} {reactor_lanes.REACTIONS} "
-    f"{reactor_lanes.RATES} {reactor_lanes.SLOPES} {reactor_lanes.EFFICIENCIES}"
+    f"reaction_weights {crew.STEPS} {crew.STEPS_APART} {lanes.REACTIONS} "
+    f"{lanes.RATES} {lanes.SLOPES} {lanes.EFFICIENCIES}"
 )
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -117,15 +116,15 @@ def mechanism(species, options) -> Constants:
     tables = ReactionTables(species)
 
     # The warps of a block take the reactions in the mechanism's order.
-    of_crew = kinetics_crew.encoded(tables)
+    of_crew = crew.encoded(tables)
     if options["equation"] != "ideal" and any(row.reversible and not tables.in_range(row) for row in tables.others):
-        of_crew = kinetics_crew.none()  # ln gamma would be lost where L_k is at its bound
+        of_crew = crew.none()  # ln gamma would be lost where L_k is at its bound
 
     # A loop over a table takes them sorted, and so do the lanes of a warp.
     if not plain.is_written(tables):
         tables = tables.sorted()
     of_thread = plain.encoded(tables, species)
-    of_lanes = reactor_lanes.encoded(tables)
+    of_lanes = lanes.encoded(tables)
     order = elimination(tables)
 
     return Constants(

@@ -180,7 +180,7 @@ template <class R> struct BurkeSums {
         of_M = weighted = all;
         UNROLL_BY(1)
         for (int t = 0; t < likes + owns; ++t) {
-            const R C = s.C[species(t)];
+            const R C = s.C[collider(t)];
             const R part = C * exp(ln_efficiency(t, s));
             all = all + C;
             weighted = weighted + part;
@@ -190,7 +190,7 @@ template <class R> struct BurkeSums {
         weighted = at_least(weighted, SMALLEST);
     }
 
-    POINT_FN int species(const int t) const { return whole_number(colliders[5 * t]); }
+    POINT_FN int collider(const int t) const { return whole_number(colliders[5 * t]); }
     POINT_FN int column_of(const int t) const { return whole_number(colliders[5 * t + 1]); }
     template <class State> POINT_FN R ln_efficiency(const int t, const State &s) const {
         const scalar *const of = colliders + 5 * t;
@@ -208,7 +208,7 @@ template <class M, class R, class State> POINT_FN R linear_burke_rate(const scal
     UNROLL_BY(1)
     for (int t = sums.likes; t < sums.likes + sums.owns; ++t) {
         const R ln_own = sums.ln_efficiency(t, s);
-        sum = sum + rate_of_p<M>(at, s, R(ln_p - ln_own)) * (exp(ln_own) * s.C[sums.species(t)]);
+        sum = sum + rate_of_p<M>(at, s, R(ln_p - ln_own)) * (exp(ln_own) * s.C[sums.collider(t)]);
     }
     return factor * sum / sums.weighted;
 }

@@ -1,7 +1,7 @@
 """A mechanism as named rows: reactions, rate coefficients, colliders.
 
 Each target has one encoder, which writes these rows as its body reads them: `plain.py` for a thread or a vector lane
-with a point to itself, `crew.py` for the warps of a block, `reactors/lanes.py` for the lanes of a warp.
+with a point to itself, `crew.py` for the warps of a block, `lanes.py` for the lanes of a warp.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // a_ij of all pairs of species at one temperature, molar [Pa m6/mol2], whatever alpha, k_ij and mixing rule the mixture
 // has. Done once for a temperature, used by every phase and trial phase there.
 #pragma once
-#include "gas/thermal/derivatives.h"
+#include "gas/equations/derivatives.h"
 
 // A part of a long body that few points need. Unlike PART_FN it is a function of its own on a GPU, too, and the first
 // pass over the points calls none: the numbers that it is given would lie in memory.

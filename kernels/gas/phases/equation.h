@@ -5,7 +5,7 @@
 // room = V - least is positive in every state, as free = w - B is.
 #pragma once
 #include "gas/phases/attraction.h"
-#include "gas/thermal/inversion.h"
+#include "gas/equations/inversion.h"
 
 // T of one phase by six bodies with a common name: of inversion.h, or of mapped.h
 #define TEMPERATURES_OF_ONE_PHASE(body) \

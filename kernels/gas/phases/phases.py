@@ -10,11 +10,11 @@ import numpy as np
 from ..declare import collection, constants, exclusion, option, point_kernel, quantity
 from ..equations.constants import _record
 from ..equations.cubic import DELTA
+from ..equations.derivatives import PAIRS
 from ..equations.records import ROOTS, VolumeMap
 from ..records import Constants, Report
 from ..registry import registry
 from ..species.interactions import note_of_unknown
-from ..thermal.derivatives import PAIRS
 from ..thermal.ideal_gas import NASA
 
 option(

@@ -2,7 +2,7 @@
 // (Michelsen 1982, original not seen).
 #pragma once
 #include "gas/phases/curvature.h"
-#include "gas/thermal/inversion.h"
+#include "gas/equations/inversion.h"
 
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
 constexpr double ABSENT = 1e-25;        // residuals of scarcer species do not count

@@ -1,7 +1,7 @@
 // Reactors where the lanes of a warp share a point (schedules/warp.h): of ideal gases, with integer coefficients.
 // Lanes share species, rate coefficients and reactions. Rates and slopes of reactions wait in shared memory. A table
 // says in which order those of a species, or of a place of the matrix, are added up. The system is dense: a lane has
-// rows of it (lanes_factors.h). lanes.py makes the tables.
+// rows of it (lanes_factors.h). kinetics/lanes.py makes the tables.
 #pragma once
 #include "gas/reactors/lanes_factors.h"
 #include "gas/reactors/reactor.h"

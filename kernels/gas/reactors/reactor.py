@@ -6,10 +6,10 @@ constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not hel
 
 from ..declare import collection, constant, point_kernel, quantity
 from ..equations.cubic import DELTA
+from ..equations.derivatives import PAIRS
 from ..equations.records import ROOTS
 from ..kinetics.rates import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
 from ..registry import registry
-from ..thermal.derivatives import PAIRS
 from ..thermal.ideal_gas import END
 
 STATUS = (

@@ -1,1 +1,1 @@
-"""Thermal quantities: the ideal-gas part, derivatives, inversions, the Jacobian of a flow solver."""
+"""Below the equations of state: the ideal gas, sums over species, conserved variables, a flow solver's Jacobian."""

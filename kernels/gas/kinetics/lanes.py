@@ -6,10 +6,10 @@ import collections
 import dataclasses
 
 from ...engine.backend.facts import KIB, REFERENCE
-from ..kinetics import tabled
-from ..kinetics.crew import word
-from ..kinetics.tables import ReactionRow, ReactionTables
 from ..plan import LARGE
+from . import tabled
+from .crew import word
+from .tables import ReactionRow, ReactionTables
 
 # Constants
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"

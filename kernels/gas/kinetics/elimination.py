@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ..kinetics.tables import ReactionTables
+from .tables import ReactionTables
 
 DENSE = 16  # unknowns; smaller systems are dense
 SPARSER = 0.9  # a sparse form needs less than this part of the dense one's multiplications

@@ -155,7 +155,7 @@ RARE_FN void kept_bent_slopes(const M &m, const R root_T, const Species Y, R *S,
 }
 
 #ifdef VECTORS_ALONE
-#include "gas/thermal/derivatives_alone.h"
+#include "gas/equations/derivatives_alone.h"
 #endif
 
 // S_k = sum_i m_i a_ik, a_ik = sqrt(a_i a_k)(1 - k_ik) or that of the pair, half the derivative of a in m_k, and S_k':

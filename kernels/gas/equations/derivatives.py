@@ -8,8 +8,8 @@ is not held. Where the last species makes up the sum, d/dY_k = rho_Y[k] - rho_Y[
 """
 
 from ..declare import point_kernel, quantity
-from ..equations.cubic import ALPHA, DELTA, FAMILY
-from .ideal_gas import NASA
+from ..thermal.ideal_gas import NASA
+from .cubic import ALPHA, DELTA, FAMILY
 
 for name, unit, what, *per in (
     ("v_Y", "m3/kg", "partial specific volumes, dV/dm_k at constant T, p", "ns"),
@@ -44,7 +44,7 @@ def kernel(name, reads, writes, source, valid, **more):
     """point_kernel of derivatives.h. sweeps="states" stands beside the kernels that hold numbers of every species."""
     point_kernel(
         name,
-        header="gas/thermal/derivatives.h",
+        header="gas/equations/derivatives.h",
         reads=reads,
         writes=writes,
         source=source,

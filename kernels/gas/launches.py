@@ -27,10 +27,10 @@ import os
 import pathlib
 from typing import Any
 
-from ...engine.errors import ArgumentError, refuse
-from ..plan import Launch
-from ..planning import make_plan
-from . import SHARING, schedule_of_plan
+from ..engine.errors import ArgumentError, refuse
+from .plan import Launch
+from .planning import make_plan
+from .schedules import SHARING, schedule_of_plan
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 LAUNCH = tuple(field.name for field in dataclasses.fields(Launch))

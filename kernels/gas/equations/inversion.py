@@ -6,9 +6,9 @@ iteration. `unconverged` tells hosts by point what was not found.
 """
 
 from ..declare import point_kernel, quantity
-from ..equations.cubic import DELTA, FAMILY
 from ..registry import registry
-from .ideal_gas import END
+from ..thermal.ideal_gas import END
+from .cubic import DELTA, FAMILY
 
 for name, unit, what in (
     ("T_start", "K", "start of the iteration for T; where it is not between 20 K and the end of the search, 300 K"),
@@ -42,7 +42,7 @@ def inversion(name, reads, given, more="", valid=f"{RANGE}; p > 0", also=""):
     for start in ("", " T_start"):
         point_kernel(
             f"temperature_from_{name}{start.replace(' T', '')}",
-            header="gas/thermal/inversion.h",
+            header="gas/equations/inversion.h",
             sweeps="states",
             reads=reads + start,
             writes=f"T unconverged{also}",
@@ -66,7 +66,7 @@ def ideal_kernel(name, reads, writes, given, source, valid, **more):
     """Declare a kernel of ideal gases."""
     point_kernel(
         name,
-        header="gas/thermal/inversion.h",
+        header="gas/equations/inversion.h",
         sweeps="states",
         reads=reads,
         writes=writes,
@@ -106,7 +106,7 @@ ideal_kernel(
 ideal_kernel("ideal_pressure", "rho T R_s", "p", "rho", "definition, p = rho R_s T", "rho > 0, T > 0")
 point_kernel(
     "cubic_pressure",
-    header="gas/thermal/inversion.h",
+    header="gas/equations/inversion.h",
     sweeps="states",
     reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
     writes="p Z vol v_free",
@@ -119,7 +119,7 @@ point_kernel(
 )
 point_kernel(
     "cubic_residual_entropy_of_density",
-    header="gas/thermal/inversion.h",
+    header="gas/equations/inversion.h",
     packs=4,
     reads="rho R_s a_T b_mix shift_mix delta_mix?",
     writes="residual_entropy",
