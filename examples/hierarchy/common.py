@@ -111,7 +111,7 @@ def check(what: str, result, wanted, within: float = 0.0) -> None:
         raise WrongResult(f"{what}:{where} {result[at]:.17g}, wanted {wanted[at]:.17g}, within {within:g}.")
 
 
-# What takes the time of an exercise. Items: there are fewer than a device has threads.
+# The resource that limits an exercise. ITEMS: fewer than a device has threads.
 BYTES, ATOMICS, STRIDES, CALLS, ITEMS = "bytes", "atomics", "strides", "calls", "items"
 
 

@@ -118,7 +118,7 @@ YAX_LANES = declared(
 )
 SHARE = 4096  # columns of a team
 
-# What takes a device's time
+# The resource that limits a device
 SHORT_ROWS = {"flat": STRIDES, "team": CALLS, "parts": CALLS}
 LONG_ROWS = {"flat": ITEMS, "team": ITEMS, "lanes": ITEMS}
 

@@ -111,7 +111,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # What comes is of the classes of the module by its name, not of __main__.
+    # Messages are instances of the classes of the module by its name, not of __main__.
     module = importlib.import_module("examples.mini_solver.studio")
     try:
         module.main()

@@ -40,7 +40,7 @@ def read_planes(folder):
 
 
 def draw(planes, picture):
-    """One row a quantity; rank r covers x = r..r+1, y = 0..1 of the domain. Returns the figure's path."""
+    """Draws a row for each quantity. Rank r covers x = r..r+1, y = 0..1 of the domain. Returns the figure's path."""
     width = min(4.5 * len(planes), 16) + 2.2
     height = (width - 2.2) / len(planes)
     figure, axes = plt.subplots(len(PANELS), 1, figsize=(width, 3 * height + 1.2), sharex=True, layout="constrained")

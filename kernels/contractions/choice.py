@@ -1,5 +1,5 @@
-"""What a caller may say about a contraction beside its text, extents, type and backend: how the text is read, and how
-the work is done. Contraction, FreeContraction and ComplexContraction take the fields as keywords."""
+"""Options of a contraction, beside its text, extents, type and backend: how the text is read, and how the work is done.
+Contraction, FreeContraction and ComplexContraction take the fields as keywords."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def _check_batch(e: Expression) -> None:
 
 
 def _check_statement(e: Expression, s: Statement, seen: set[str]) -> None:
-    """One statement. seen: arrays that were written before."""
+    """Checks a statement. seen: the arrays that earlier statements write."""
     factors = [f for t in s.terms for f in t.factors]
     if len(set(s.out.indices)) < len(s.out.indices):
         raise _Wrong(f"an index stands twice in {s.out}")

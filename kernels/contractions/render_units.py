@@ -135,7 +135,7 @@ class Tile:
         return f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load
 
     def _single(self, side: Side, line: int, step: int, from_: str, inside: str) -> str:
-        """One number."""
+        """The expression of a single number."""
         read = f"*({from_})"
         if side.number == -1:
             read = f"-{read}"

@@ -300,7 +300,7 @@ class Measure:
         return self.left <= 0 or time.monotonic() >= self.until
 
     def __call__(self, candidates) -> list[float]:
-        # What the journal has.
+        # Times that the journal has already.
         known = self.journal.known[self.kernel]
         for c in candidates:
             if str(c) in known:

@@ -79,7 +79,7 @@ class Running:
     # On a CPU: it has a loop over points for itself. It is so long that the processor cannot overlap it with the next.
     alone: bool = False
 
-    # What it holds in a GPU's registers beyond one value at a time; the table of launches is looked up by it. "pairs":
+    # Values that it holds in a GPU's registers, beyond one at a time; a key of the table of launches. "pairs":
     # sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species. "states":
     # whole states. "production": rates of reactions beside states. "root": the equation of state is solved.
     # Empty: the kernel costs what its formula costs.

@@ -155,7 +155,7 @@ class GasRegistry:
             )
 
     def described(self, kernel: PointKernel) -> str:
-        """One line for tables: the kernel's name, the quantities it writes and reads, and its source."""
+        """A kernel's line in tables: its name, the quantities it writes and reads, and its source."""
         written = [self.quantities[name] for name in kernel.writes]
         what = "; ".join(f"{q.name} [{q.unit}] {q.what}" for q in written)
         return f"{kernel.name}: {what}; from {' '.join(kernel.reads)}; {kernel.source}"

@@ -80,7 +80,7 @@ class Search:
             if _updates(kernel):
                 updating.append(kernel)
 
-        # What is updated comes first; Y may be made from X for it.
+        # Quantities that are updated in place come first. Y may be computed from X for them.
         self.have = set(given)
         makeable = self.have | ({"Y"} if "X" in given else set())
         for kernel in updating:

@@ -1,4 +1,4 @@
-"""What the body of a team kernel is called for: the teams of a league, the indices of a range, or those of tiles.
+"""The items for which a team kernel calls its body: the teams of a league, the indices of a range or of its tiles.
 
 policies.py has what a user writes. The C++ is a loop of the headers *_packs.h or *_threads.h with the body in a lambda;
 render.py fills in the names in braces.

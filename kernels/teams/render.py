@@ -173,7 +173,7 @@ def chosen(k: Declaration, entry: Entry) -> bool:
 
 
 def _kernel(k: Declaration, entry: Entry, number: int) -> str:
-    """One kernel `run_NAME`. number: in its source, from 1."""
+    """The text of a kernel `run_NAME`. number: its number in the source, from 1."""
     members, lanes = k.organisation()
     threads = members * lanes
 
@@ -199,7 +199,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
 
-    # What the body does for each member, for a CPU that chooses their number.
+    # A probe of the body's loops over members, for a CPU that chooses their number.
     probe = PROBE.format(name=k.name, one=one, results=of_results, call=call) if chosen(k, entry) else ""
 
     # How much there is to do stands in the record: a launch without any still writes its results.

@@ -1,4 +1,4 @@
-"""What the text of a body's header says ahead of a compiler: where atomics are."""
+"""A body's header read as text, before a compiler sees it: where atomics are."""
 
 from __future__ import annotations
 

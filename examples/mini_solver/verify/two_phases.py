@@ -72,7 +72,7 @@ class Tube:
         again = mixture.properties("T", e=found["e"], rho=rho, Y=Y)["T"]
         two = found["phases_status"] == 1
 
-        # Of a table whose pieces have steps of their own: many of its states have two phases, how many says nothing
+        # Many states of the table have two phases. Its pieces have different steps, so the exact share says nothing
         yield "share of two phases in the states of the fan", float(two.mean()), 0.1, "above"
         yield "p by the layer, of the left side's", float(np.abs(found["p"] - p).max() / self.left[1]), 1e-8
         yield "speed of sound by the layer, two phases", float(np.abs(found["c"] / c - 1)[two].max()), 1e-8

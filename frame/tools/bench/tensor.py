@@ -300,7 +300,7 @@ class Comparison:
         self.outputs = [self.arrays[name] for name in plan.expression.outputs]
         self.old = [output.copy() for output in self.outputs]
 
-        # What is right, and the size of the terms.
+        # Reference values, and the sizes of the terms.
         self.rivals = Rivals(plan, self.arrays, case.entries)
         self._anew()
         work, results = self.rivals.einsum()

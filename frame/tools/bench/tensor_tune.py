@@ -26,7 +26,7 @@ TO_MOVE = {"host": 64 << 20, "device": 512 << 20}  # bytes of all arrays, where 
 
 
 OPTIONS: dict[str, dict] = {
-    # What is tuned.
+    # Tuned texts.
     "text": dict(
         nargs="?",
         metavar="TEXT|NAME|FILE",

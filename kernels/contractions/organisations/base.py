@@ -167,7 +167,7 @@ class Organisation:
 
     # ---- numbers
     def written(self) -> str:
-        """One line: the name, then the numbers that are not the usual ones."""
+        """The organisation on a line: its name, then the numbers that differ from the usual ones."""
         told = [self.name]
         for word in words(type(self)).values():
             value = self.value(word.name)

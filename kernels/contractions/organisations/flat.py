@@ -342,7 +342,7 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
     else:
         lines += threads.split(short, "x", names)
 
-    # What the sums begin with.
+    # The initial values of the sums.
     to = f"(Near<{v}> *)(at_{n.names[0]} + {threads.offset(n, 0, short, names)})"
     begin = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] = 0;"
     if n.statement.add:

@@ -81,7 +81,7 @@ class Sweep(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What is compiled in: a source for each way costs less than one with all of them, which took g++ 6 to 15 s."""
+    """The branches that a source has. A source with all of them took g++ 6 to 15 s, a source for each way less."""
 
     kind: int = STAYS
     along: int = 1  # factors that go along a run
@@ -95,7 +95,7 @@ class Way(NamedTuple):
 
     @classmethod
     def every(cls, factors: int) -> list[Way]:
-        """Of so many factors, however their arrays lie."""
+        """The ways of this number of factors, for arrays in any layout."""
         counts = range(1, factors + 1)
         found = [cls(*way) for way in itertools.product((STAYS, LIES), counts, (1, PAIR), (False, True))]
         crossed = itertools.product((STAYS, LIES), counts[1:], (1,), (True,), (True,))
@@ -169,7 +169,7 @@ def _in_order(sizes, steps, references, batch: str | None) -> tuple[tuple[Loop, 
 
     The order of a sum, so its bits, does not depend on the number of entries: a batch of 1 has a loop, too.
     """
-    # Of equal arrays the output
+    # The largest array; of equal ones the output.
     largest = max(range(len(steps)), key=lambda k: (math.prod(sizes[i] for i in steps[k]), len(steps[k])))
     own = references[largest].indices
     indices = [i for i in own if sizes[i] != 1 or i == batch] or own[:1]
@@ -272,7 +272,7 @@ class Sweeps(OnHost):
         return self._source(p, Way.of(swept(p, library_costs.usual_batch(p))))
 
     def sources(self, plan) -> list[Source]:
-        """Of all ways: how arrays lie is known at the launch."""
+        """The sources of all ways: the layout of the arrays is known only at the launch."""
         p = plan.program
         return [self._source(p, way) for way in Way.every(len(the_sum(p).factors))]
 

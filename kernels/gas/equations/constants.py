@@ -407,11 +407,11 @@ def interaction(species, options) -> Constants:
     else:
         kind, value, vector = kij_structure(kij)
 
-    # What the compiler knows.
+    # Numbers for the compiler.
     result.sizes = {f"kij_{structure}": structure == kind for structure in STRUCTURES}
     result.sizes["by_pairs"] = kind == "pairs"
 
-    # What the kernels read.
+    # Arrays for the kernels.
     if kind == "pairs":
         result.values["pair_rows"] = np.stack(matrices[:3])
         result.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))

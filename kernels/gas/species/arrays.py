@@ -41,7 +41,7 @@ def free_memory() -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What the checks permit."""
+    """Exceptions that the checks permit."""
 
     without_critical: bool = False  # Tc, pc and omega may be unknown (nan): for the ideal gas only
     of_atoms: bool = False  # W follows from compositions, so that a large one is no error of units
