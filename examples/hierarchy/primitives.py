@@ -179,7 +179,7 @@ SINGLE = declared(
 
 
 def single(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
-    """Exercise 17: what one thread does for its team, one lane for its member, and the values that they pass on."""
+    """Exercise 17: work of a single thread for its team, of a single lane for its member; their values reach all."""
     zero = np.zeros(1, np.int64)
     arrays = backend.placed(teams=zero, members=zero.copy(), seen=np.full((E, N, M), np.nan))
     run = SINGLE.bind(arrays, backend, quick=quick)

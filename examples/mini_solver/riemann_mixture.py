@@ -179,8 +179,8 @@ class BoilingMixture(Gas):
         return [(self.one, rho, kink), (Both(self), kink, to)]
 
     def _kink(self, rho, T):
-        """Density at which the isentrope of the liquid begins to boil; None where it does not down to half of it. It
-        sets the start of two phases."""
+        """Density at which the isentrope of the liquid begins to boil; None if it does not boil down to rho/2. The
+        kink is the start of two phases."""
         x, end = math.log(rho), math.log(0.5 * rho)
         ends = np.linspace(x, end, 200)
         for x0, x1 in zip(ends[:-1], ends[1:]):

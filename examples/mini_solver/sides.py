@@ -75,7 +75,7 @@ def named_as_in(mixture, table, where) -> dict:
 class Side:
     """A side of the domain, where the block of this rank touches it.
 
-    parts: its boundaries, each with the formula `where` that says on which faces it lies; the last one takes the rest.
+    parts: its boundaries, each with a formula `where`, true on its faces; the last boundary takes the rest.
     bind(name, **renamed): a stencil kernel over the block.
 
     Raises CaseError for values that make no sense.

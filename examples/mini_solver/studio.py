@@ -57,7 +57,7 @@ class Studio:
         self._pil = importlib.import_module("PIL.Image")
 
     def frame(self, order: Frame):
-        """Draw a frame; its limits are those of the case, else of its fields."""
+        """Draw a frame, within the limits of the case if it has some, else of the fields."""
         picture = self._picture
         own = {name: picture.limits(name, plane) for name, plane in order.planes.items()}
         rgb = picture.draw(order.planes, own | self.sheet.limits, self.sheet.scene.title_at(order.time))

@@ -49,7 +49,7 @@ def leaves(tree) -> frozenset[int]:
 
 
 def result(part, factors, kept) -> frozenset[str]:
-    """Indices that the product of these factors keeps: those that the left side or other factors have."""
+    """Indices that the product of these factors keeps, since the left side or other factors have them."""
     inside = frozenset().union(*(factors[k] for k in part))
     outside = frozenset(kept).union(*(f for k, f in enumerate(factors) if k not in part))
     return inside & outside
@@ -338,7 +338,8 @@ def _placed(t: Term, inner):
 
 
 def _same_uses(lead, other):
-    """(number, places) so that `other` is number times `lead` once its indices are put at those places; else None."""
+    """(number, places): `other` is number times `lead` with the indices of lead permuted to these places. None: it is
+    not."""
     if len(lead) != len(other):
         return None
     width = len(next(iter(lead)))
@@ -484,6 +485,6 @@ class _Lowering:
 
 
 def _order(own: frozenset[str], wanted) -> tuple[str, ...]:
-    """The indices of a local: those that its reader sums first, then as the reader has them, so that the reader's last
-    index is the local's."""
+    """The indices of a local: first the indices that its reader sums, then the others in the reader's order. The last
+    index of both is then the same."""
     return (*sorted(own - set(wanted)), *(i for i in wanted if i in own))

@@ -63,8 +63,8 @@ class Shaped(NamedTuple):
 class Call(NamedTuple):
     """A call by NumPy, as repeats.py keeps it."""
 
-    quick: Callable[..., Any]  # result(string, arrays): None where they have other types or shapes
-    multiply: Callable[..., Any]  # result(arrays) of the same types and shapes; both may be a number of NumPy's
+    quick: Callable[..., Any]  # result(string, arrays); None if the types or shapes are others
+    multiply: Callable[..., Any]  # result(arrays) for the same types and shapes; an array may be a number of NumPy's
 
     def values(self, given):
         """The result, an array."""
@@ -143,7 +143,7 @@ def _of_two(s: Subscripts, sizes, lies) -> _Product | None:
     except Unable:
         return None
 
-    # Indices of a group as they lie, so that they become one dimension.
+    # Indices of a group in the order of memory, so that the group becomes one dimension.
     groups = {}
     for name, place in (("batch", 0), ("m", 0), ("n", 1), ("k", 0)):
         steps = dict(zip(s.operands[place], lies[place].strides))

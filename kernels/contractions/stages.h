@@ -16,7 +16,7 @@ POINT_FN void ask(const scalar *from) {
 #ifndef FRAME_STAND_IN
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 #else
-    (void)*(const volatile scalar *)from; // outside of an array it fails, as it would there
+    (void)*(const volatile scalar *)from; // an address outside of the array fails here, as the load would
 #endif
 }
 

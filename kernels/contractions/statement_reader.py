@@ -94,7 +94,7 @@ class _Reader:
         return self.tokens[self.position]
 
     def take(self, *wanted: str) -> str:
-        """The next token, and on to the token after it. Raises ArgumentError unless it is one of those wanted."""
+        """Returns the next token and moves on. Raises ArgumentError for a token that is not in `wanted`, if given."""
         token = self.next
         if wanted and token not in wanted:
             raise self.error(f"'{token or 'the end'}' where {' or '.join(map(repr, wanted))} is wanted")

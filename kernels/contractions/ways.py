@@ -67,7 +67,7 @@ def with_copies(p: Program, ways) -> tuple[Program, tuple[str, ...]]:
 
 
 class _Copies:
-    """Statements with the copies that they need before them."""
+    """Statements, each behind the copies that it needs."""
 
     def __init__(self, p: Program):
         self.p = p
@@ -143,7 +143,7 @@ def _one_sum_side_by_side(q: Product) -> bool:
 
 
 def effort(n: Nest, way: str, width: int, common: frozenset[str]) -> float:
-    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them. common: arrays that
+    """Vector operations of a statement for one entry, by the tiles of packs.h. common: arrays that
     all entries read (see `common_arrays`)."""
     level = levels_of(n, MODES[way], width)
     rows = level.row.extent if level.row else 1
@@ -332,8 +332,8 @@ def _foldings(sums: int, width: int) -> int:
 
 
 def _part_of_pack(rest: int, width: int) -> float:
-    """The price of the last pack, of which only some lanes are in use, over the price of a whole pack: that of narrower
-    vectors, where whole ones take several operations."""
+    """The price of the last pack, of which only some lanes are in use, over the price of a whole pack: the price of
+    narrower vectors, if a whole vector takes several operations."""
     if rest > width / 2 or cpu.has_whole_vectors(cpu.target()):
         return 1.0
     return 0.6 if rest > width / 4 else 0.4
@@ -359,7 +359,7 @@ def best_way(p: Program, s: Statement, ways, entries: int = 1) -> str:
 
 
 def statement_price(p: Program, s: Statement, way: str, width: int, entries: int = 1) -> float:
-    """Vector operations of a statement for one entry, those of the copies that it needs among them. entries: of a
+    """Vector operations of a statement for one entry, including the copies that it needs. entries: of a
     batch, which share the copies of arrays that all of them read."""
     n = nest(p, s)
     if way != "along":

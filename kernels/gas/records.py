@@ -76,7 +76,8 @@ class Running:
     # On a CPU: how many packs form one value: 1, 2 or 4, whichever was measured to be fastest. 4 become 2 in sweeps
     # over more than 10 species, and a kernel that looks up a table in single precision has 2.
     packs: int = 1
-    # On a CPU: it has a loop over points for itself. It is so long that the processor cannot overlap it with the next.
+    # On a CPU: whether the kernel has a loop over points for itself. Its body is then so long that the processor cannot
+    # overlap points.
     alone: bool = False
 
     # Values that it holds in a GPU's registers, beyond one at a time; a key of the table of launches. "pairs":

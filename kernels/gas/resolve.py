@@ -54,14 +54,14 @@ def serving(options) -> list[PointKernel]:
 
     if len(_served) == SERVED:
         _served.clear()
-    _served[key] = declared, served  # which keeps the declared kernels, and so their ids
+    _served[key] = declared, served  # the cache holds the declared kernels, so that their ids stay taken
     return served
 
 
 class Search:
     """A search under way.
 
-    known: names that inversions may start from: those that are given, and what follows from them. order: the kernels
+    known: names from which inversions may start: the given names, and names that follow from them. order: the kernels
     chosen so far. have: names that are known behind these. missing: quantities that no kernel can compute, for the
     message.
     """

@@ -161,7 +161,7 @@ class Layouts:
         return tuple(tile)
 
     def tile_down_columns(self, order: Order, extents: list[int]) -> tuple[int, ...]:
-        """A CPU's tile for packs of several vectors: some packs, and many of the others, which share what they read."""
+        """A CPU's tile for packs of several vectors: some packs, and many of the other indices, which read the same."""
         tile = [1] * len(extents)
         tile[order[0]] = LONG_RUN
         _grow(tile, order[1:], _powers_above(extents), MOST_THREADS)

@@ -7,8 +7,8 @@
 #pragma once
 #include "teams/scan_lanes.h"
 
-// A block whose body takes one index after the other. Chains of real additions take longer than memory: four of them
-// run side by side, each through a part of the block. Whole numbers are the same in any order.
+// A block whose body takes the indices in order. A chain of real additions takes longer than memory, so four chains run
+// side by side, each through a part of the block. Sums of integers are the same in any order.
 template <class R, class T> struct ScanOneByOne {
     static constexpr bool IS_WHOLE = HasNoFraction<T>::value;
     static constexpr bool IN_ONE_PASS = IS_WHOLE;
@@ -122,8 +122,8 @@ template <class R, class T> struct ScanFront {
     }
 };
 
-// Whether a body has its sum as a plain number, of whole ones. It may join them otherwise than its reducer does, which
-// shows: the last pass then ends with another sum than the first one.
+// Whether a body has its sum as a plain number, of whole ones. The body may join numbers otherwise than its reducer
+// does. This is found: the last pass then ends with another sum than the first.
 template <class Body, class R, class T>
 constexpr bool IS_CHECKED = HasNoFraction<T>::value && OfThread<Body>::template HAS_PLAIN_SUM<ScanAccumulator<R, T>>;
 constexpr int OTHERWISE = 2;

@@ -134,7 +134,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
         long following = 0; // tile of this block
         if (threadIdx.x == 0) following = atomicAdd(tiles.next, 1u);
 
-        // A thread joins its neighbours one after the other; then all of the threads before it, and all of the tile
+        // A thread joins its own indices in order; then the threads before it, and the whole tile
         UNROLL
         for (int k = 0; k < EACH; ++k) part.of_row(k) = given[k];
         __syncwarp();

@@ -14,7 +14,7 @@ template <class T> POINT_FN T element(const T *data, long at) { return __ldg(dat
 #ifdef FRAME_STAND_IN // the tests' CUDA on a CPU: any two blocks that run at the same time differ
 static inline long place_of_warp() { return blockIdx.x * 32L + threadIdx.x / 32; }
 #else
-POINT_FN long place_of_warp() { // among those that can run at the same time
+POINT_FN long place_of_warp() { // among the warps that can run at the same time
     unsigned sm, warp;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
     asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
@@ -124,7 +124,7 @@ template <int VECTOR> struct Member {
         meet();
     }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.is_of_member(), s.at(level, rank()); }
-    // Its lanes wait for each other, as Kokkos' do: they may read scratch that the others have written
+    // The lanes wait for each other, as in Kokkos: each may then read scratch that the others have written
     POINT_FN static void meet() {
         if constexpr (VECTOR > 1) __syncwarp(LanesOf<VECTOR>::mask());
     }

@@ -1,6 +1,6 @@
 // Bounds of a stage: partial densities stay 0 or more (so 0 <= Y <= 1), density and pressure above 0. Where the sensor
 // sees an interface, the molar density stays between that of the cell, of its neighbours and of the first-order result,
-// too: at one pressure it is temperature that this bounds. (Partial densities that each overshoot a little on their own
+// too: at a given pressure this bounds the temperature. (Partial densities that each overshoot a little on their own
 // make gas that is hotter than all of which it is mixed.)
 // It is Zalesak's flux correction (J. Comput. Phys. 31, 1979): a cell says what share of that which the higher order
 // takes from it, or brings, it can bear. Where an untouched flux cannot leave the bounds, nothing changes.

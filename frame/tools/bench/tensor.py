@@ -6,8 +6,8 @@ OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not 
 registers and a copy of as many bytes take is measured before; the longer of the two is the bound.
 On a device its own clock counts. Cold: the caches hold other numbers, which were read last: with numbers that were
 written there, the work would wait for their way to memory, which is none of its own. Hot: the same work ran just
-before. Both wait behind that, so that no time of the host is in them. By a graph: hot, of short work of ours, which a
-graph launches many times: between two launches of a stream lies about a microsecond more.
+before. Both are queued behind other work, so that no time of the host is in them. By a graph: short work of ours, hot,
+launched many times by a graph; launches in a stream would have about a microsecond between them.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Organisation:
         return self.FREE
 
     def with_free_extents(self) -> Organisation:
-        """The same, made of parts that read extents when they run, where there are some."""
+        """The same, with parts that read extents when they run, if there are such parts."""
         return self
 
     def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:

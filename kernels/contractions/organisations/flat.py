@@ -66,7 +66,7 @@ class Flat(Threads):
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
         if near > 1 and (threads.nests(p)[0].summed or cls(256, near).waits(p) > 1):
-            found.append(cls(256))  # more threads; where neighbours read lines of their own, they share them
+            found.append(cls(256))  # more threads; neighbours then share the lines that each of them reads
 
         usual = library_costs.usual_batch(p)
         found = [how if how.items(p, usual) > FEW else dataclasses.replace(how, threads=SMALL) for how in found]
@@ -120,8 +120,8 @@ class Flat(Threads):
         return (*outer, threads.scaled(last, self.near))
 
     def _loaded(self, p: Program, n: Nest, q: Product) -> list[tuple[int, int]]:
-        """(factor, how often a thread loads it): for all turns of the loops around it, and of those along which it
-        moves."""
+        """(factor, number of its loads by a thread), for all turns of the loops around the factor and of its own
+        loops."""
         found = []
         for f in q.factors:
             moving = [place for place, loop in enumerate(q.sums) if loop.step[f]]
@@ -135,7 +135,7 @@ class Flat(Threads):
         return self.near if threads.near_at_once(n, q, f, self.near) else 1
 
     def _lines(self, p: Program, n: Nest) -> float:
-        """Lines that a thread reads one after the other."""
+        """Cache lines that a thread reads in sequence."""
         size, found = np.dtype(p.dtype).itemsize, 0.0
         for q in n.products:
             for f in q.factors:

@@ -23,7 +23,7 @@ from .base import Organisation
 from .on_host import LINE, Launch, OnHost
 
 LOOPS = 16  # at most
-FACTORS = 3  # at most: each number of them is a source of its own
+FACTORS = 3  # at most; each count has a source of its own
 OUT = 0  # the output's place among a loop's steps
 STAYS, LIES = range(2)  # what the output does along a run (sweep_packs.h)
 PAIR = 2  # numbers
@@ -445,8 +445,8 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
 
 
 def _together(s: Sweep, size: int) -> int:
-    """Runs of a sum that are added together. Short ones that follow each other in memory are added one by one: several
-    at once would be read out of order."""
+    """Runs of a sum that are added together. Short runs that follow each other in memory are added one by one: together
+    they would be read out of order."""
     run, row = s.loops[-1], s.loops[s.row]
     if s.kind != LIES or row.extent < TOGETHER:
         return 1

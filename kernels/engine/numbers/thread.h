@@ -393,7 +393,7 @@ POINT_FN narrow_point operator-(narrow_point x, narrow_point y) { return x.v - y
 POINT_FN narrow_point operator-(narrow_point x, float b) { return x.v - b; }
 POINT_FN narrow_point operator*(narrow_point x, narrow_point y) { return x.v * y.v; }
 POINT_FN narrow_point larger(narrow_point x, narrow_point y) { return larger(x.v, y.v); }
-// The result indexes a table: where one number is NaN, fminf returns the other.
+// The result indexes a table, so it must not be NaN: fminf returns the other argument.
 POINT_FN narrow_point smaller(narrow_point x, narrow_point y) { return fminf(x.v, y.v); }
 POINT_FN narrow_point reciprocal(narrow_point x) { return rough_reciprocal(x.v); }
 POINT_FN narrow_point rough_quotient(narrow_point x, narrow_point y) { return quotient(x.v, y.v); }

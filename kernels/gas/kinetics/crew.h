@@ -281,7 +281,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         }
     }
 
-    // to the row for its rate, and where directions are APART that of the other one
+    // Stores the net rate in its row; if directions are APART, the forward rate there and the reverse rate apart
     template <bool APART> POINT_FN void leave(const R scale, const R before, const R after, const unsigned to) const {
         if constexpr (!APART) s.set(to, scale * (before - after));
         else s.set(to, scale * before), s.set(to + M::RATE_REVERSE, scale * after);
@@ -315,8 +315,8 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         leave<APART>(scale * (s[a + 1] * s[b + 1]), before, after, to);
     }
 
-    // Two steps at a time, so that a warp need not wait for each result: what the one leaves would keep back what the
-    // other reads. False where they are not of one kind, or of one that is rare; falloffs are Troe's.
+    // Two steps at a time. All loads come before the stores, so that a warp does not wait for each result. Returns
+    // false if the steps are of different kinds, or of a rare kind. Falloffs are Troe's.
     template <bool APART> POINT_FN bool two_steps(const CrewStep *now, const unsigned to) const {
         const unsigned flags = Word(now[0].right).low;
         if ((flags ^ Word(now[1].right).low) >> 24 || flags & (RARE & ~(THIRD | FALLOFF))) return false;

@@ -278,8 +278,8 @@ template <class R> POINT_FN R factor_of(const R x, const scalar *term, R product
     return product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x);
 }
 
-// product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
-// products with their sign, others are 0 where c <= 0
+// product of c^order over `count` terms (species, order, whether the order is a stoichiometric integer). Integer orders
+// keep the sign of c; other powers are 0 where c <= 0
 template <class R, class Species> POINT_FN R factors(const Species &c, const scalar *term, const int count, R product) {
     UNROLL_BY(1)
     for (int t = 0; t < count; ++t, term += 3) product = factor_of(c[whole_number(term[0])], term, product);

@@ -1,5 +1,5 @@
-// Rate coefficients that have rows of their own in a table, which tabled.py makes: a kind, a factor, the kind's
-// numbers. A kind is one body here and one row there. All other files read such coefficients by tabled_rate.
+// Rate coefficients by rows of a table, which tabled.py writes: kind, factor, numbers of the kind. Each kind has a body
+// here and a row in tabled.py. All other files read such coefficients by tabled_rate.
 #pragma once
 #include "gas/kinetics/falloffs.h"
 
@@ -213,8 +213,8 @@ template <class M, class R, class State> POINT_FN R linear_burke_rate(const scal
     return factor * sum / sums.weighted;
 }
 
-// Slopes of k in C_j, from k and its slope in ln p, k_p: eps_j (k_j - k + k_p)/S - k_p/C. use(column, slope): that in
-// C, then of each collider what it has beyond that. at: behind the kind
+// Slopes of k in C_j, from k and its slope in ln p, k_p: eps_j (k_j - k + k_p)/S - k_p/C. use(column, slope): first the
+// slope in C, then for each collider the difference from it. at: behind the kind
 template <class M, class R, class State, class Use>
 POINT_FN void linear_burke_slopes(const scalar *at, const State &s, const R k, const R k_p, const Use &use) {
     const scalar factor = *at;
