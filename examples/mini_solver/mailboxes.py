@@ -21,7 +21,7 @@ PATIENCE = 2**29  # looks at a word, some 0.7 us each: minutes
 
 
 def node() -> str:
-    """The same text on all ranks that one running system serves."""
+    """A text that is the same for all ranks on a running system."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip()

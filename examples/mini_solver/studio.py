@@ -48,7 +48,7 @@ class Film:
 
 
 class Studio:
-    """Where frames are drawn, with one figure that is filled anew for each of them."""
+    """Draws frames, all in the same figure, which is filled anew for each frame."""
 
     def __init__(self, sheet: Sheet):
         self.sheet = sheet

@@ -228,7 +228,7 @@ def _replaced(own, free: int) -> tuple[str, ...]:
 def extents(s: Subscripts, shapes) -> dict[str, int]:
     """The extent of each index. An extent of 1 is broadcast to another array's. Raises ArgumentError where two differ.
 
-    Within one array, an index that stands twice has one extent, as NumPy wants it.
+    An index that stands twice in an array has the same extent in both places, as in NumPy.
     """
     found: dict[str, tuple[int, str]] = {}
     for name, own, shape in zip(s.names, s.operands, shapes):

@@ -325,8 +325,8 @@ template <int R, int C, int N, int BACK = 0, class Work> POINT_FN void tile_at(c
     Tile<R, C, N, BACK> s;
     work(s, r, c);
 }
-// Columns of a statement: packs of them, or single ones. OVER: the last pack begins so many numbers earlier, in the one
-// before it, whose sums it makes once more: short rows are done by full tiles.
+// Columns of a statement: packs of them, or single ones. OVER: the last pack begins this many numbers earlier, inside
+// the pack before it, and computes its sums again: short rows then have full tiles.
 template <class S> struct Columns {
     static constexpr bool packs = S::MODE == ALONG;
     static constexpr bool over = packs && S::MAY_OVERLAP && S::COLUMNS > W;

@@ -86,8 +86,8 @@ class Running:
     # Empty: the kernel costs what its formula costs.
     sweeps: str = ""
 
-    # The input whose value says what kind of point it is, so how much work: the header has KINDS_OF_<NAME>, how many
-    # kinds there are, and kind_of_<name>(x). Points of one kind are worked on side by side.
+    # The input by which points are sorted into kinds of similar work. The header has KINDS_OF_<NAME>, their number, and
+    # kind_of_<name>(x). Points of one kind are computed side by side.
     kinds: str = ""
 
     double_only: str = ""  # why it is refused in single precision; empty: it is not
@@ -101,7 +101,7 @@ class Running:
 
 @dataclasses.dataclass(frozen=True)
 class PointKernel(Conditional):
-    """A formula at one point: one quantity, or several that one sweep over the species gives.
+    """A formula at one point: a quantity, or several that the same sweep over the species gives.
 
     reads and writes are names in the order of the C++ arguments. A name in both is updated in place.
     """

@@ -16,8 +16,8 @@ def resolve(outputs, given, options) -> list[PointKernel]:
     all its reads are given, it runs first, and the other kernels read the updated values. Quantities that are carried
     from call to call are given to such a kernel only.
 
-    An inversion, such as T from e and rho, takes part where these are given. If that does not lead to the outputs, it
-    also takes part where they follow from what is given: e and rho of conserved variables, of a host's own kernels.
+    An inversion, such as T from e and rho, is used if its inputs are given. If that does not lead to the outputs, it is
+    also used if its inputs follow from the given names, as e and rho from conserved variables or a host's own kernels.
     Raises ArgumentError, which names the missing quantities.
     """
     registry.refuse_unknown_quantity([*outputs, *given])

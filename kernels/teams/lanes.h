@@ -253,8 +253,8 @@ template <class F, int... L> POINT_FN lanes_d listed(const F &f, std::integer_se
 // Lanes of a pack that take part; known to the compiler where they are all
 template <class I> POINT_FN int count_of_lanes(const I &i) { return I::IS_FULL ? VECTOR_LANES : i.count; }
 
-// The place of lane l. Lanes beyond the last one have that of the first, where there is something to read: a loop over
-// some of the lanes takes longer.
+// The index of lane l. Lanes beyond the last have the index of lane 0, which may be read: a loop over only some of the
+// lanes takes longer.
 template <class I> POINT_FN long place_of(const I &i, int l) { return lane_of(i, I::IS_FULL || l < i.count ? l : 0); }
 
 template <class I> POINT_FN vec gathered(const scalar *data, const I &i) {

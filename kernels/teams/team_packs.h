@@ -217,7 +217,7 @@ template <class M, class F, class V> POINT_FN void single_per_member(const M &, 
 // The league's results: one of each share of the work, joined in the order of the shares. Their number does not depend
 // on the threads, so the results do not.
 constexpr long SHARES = 512;
-constexpr int TOLD = 2; // a launch came to its end, with a team of one whose results depend on that
+constexpr int TOLD = 2; // a launch ended with teams of one member, and its results depend on that
 struct League {
     char *shares;    // SHARES records of values
     char *arena;     // not used: a thread has its own

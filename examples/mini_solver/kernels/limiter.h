@@ -2,8 +2,9 @@
 // sees an interface, the molar density stays between that of the cell, of its neighbours and of the first-order result,
 // too: at a given pressure this bounds the temperature. (Partial densities that each overshoot a little on their own
 // make gas that is hotter than all of which it is mixed.)
-// It is Zalesak's flux correction (J. Comput. Phys. 31, 1979): a cell says what share of that which the higher order
-// takes from it, or brings, it can bear. Where an untouched flux cannot leave the bounds, nothing changes.
+// It is Zalesak's flux correction (J. Comput. Phys. 31, 1979): each cell says which share of the
+// higher order's corrections, out of it and into it, it can bear. Where an untouched flux cannot leave the bounds,
+// nothing changes.
 //
 // Diffusion is added to the bounds of the molar density as to itself: pressure has been told of all of it.
 // Species are corrected towards the donor cell's, carried with the velocity of the higher-order flux of pressure: so

@@ -72,8 +72,7 @@ class Part(NamedTuple):
 
 
 class Locals(NamedTuple):
-    """Where locals lie in one array. Locals of which one is read before the other is written may lie in the same
-    place."""
+    """Places of locals in a common array. Two locals may share a place if one is read before the other is written."""
 
     shapes: dict[str, tuple[int, ...]]
     places: dict[str, int]
@@ -380,8 +379,8 @@ def _turned(statements, name: str, places) -> tuple[Statement, ...]:
 
 
 def _orders(p: Program, statements, name: str) -> list[tuple[int, ...]]:
-    """Orders of an array's dimensions that are worth a look: as it stands, as its larger factor lies, as a product of
-    matrices would write it and as those who read it would have it."""
+    """Orders of an array's dimensions to be compared: the order of the text, of its larger factor, of a product of
+    matrices that writes it, and of the statements that read it."""
     found: list[tuple[int, ...]] = []
     for s in statements:
         for t in s.terms:

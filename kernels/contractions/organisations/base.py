@@ -115,7 +115,7 @@ class Organisation:
         raise NotImplementedError
 
     def stand_ins(self) -> list[Organisation]:
-        """This organisation, and the one that takes its place for arrays that are not aligned."""
+        """This organisation, and its stand-in for arrays that are not aligned."""
         return [self]
 
     def sources(self, plan) -> list[Source]:

@@ -245,7 +245,7 @@ def _piece_lines(p: Program, a: Array) -> float:
 
 def _with_memory(work: float, p: Program, together: int = 1, apart: float = 0.0) -> float:
     """The price of an entry: its vector operations, and its memory. together: entries that are worked on at once.
-    apart: seconds for lines that lie so far apart that the processor asks for none ahead."""
+    apart: seconds for lines too far apart for the processor to prefetch."""
     unit = library_costs.unit("packs", p)
     return (library_costs.with_memory(work * unit, p, together, apart) + CALL / library_costs.usual_batch(p)) / unit
 

@@ -5,8 +5,8 @@
 // A species' f = k n, k = amount r^m, n = factor + slope T, r = 1/(share T + offset), share = 1/m, of an amount. Its
 // derivatives in T are
 //   f' = k slope - r f,  f'' = -r ((1 + share) f' + (1 - share) k slope).
-// m is 8 or 2. curb: (1 - share) slope. A record's text calls it: what it takes is declared behind the text, so that
-// `m` must be an argument.
+// m is 8 or 2. curb: (1 - share) slope. The text of a record calls it. The struct of constants is declared behind that
+// text, so `m` must be an argument.
 template <class M, class R, class N>
 POINT_FN void rational_root(const M &, const R T, const R amount, R &root, R &root_T, R &root_TT, const N share,
                             const N offset, const N factor, const N slope, const N curb) {

@@ -106,7 +106,7 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
 #ifdef VECTORS_ALONE
 // ---- a point by itself (engine/numbers/alone.h)
 
-// Whether the largest root is the only one that counts, and lies so near u = 1 that iteration may start there
+// Whether only the largest root counts, and is so near u = 1 that the iteration may start there
 template <class M>
 POINT_FN bool is_thin(const M &, const double A, const double B, const double c2, const double c1, const double c0) {
     const bool several = c1 > 0.0 && cubic_discriminant(c2, c1, c0) >= 0.0;

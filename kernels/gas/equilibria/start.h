@@ -262,8 +262,8 @@ template <class M, class R> POINT_FN MaskOf<R> may_lack(const M &, const R *ln_n
     return lacks;
 }
 
-// Components among the species that came, where their amounts are exact; species that cannot be then stay away. Equal
-// amounts where no main species were found, and where a species was left out.
+// Components among the species of the initial state, whose amounts are exact; species that these cannot form stay
+// absent. Equal amounts if no main species were found, or if a species was left out.
 template <class M, class R>
 PART_FN void start_from_equal_amounts(const M &m, const R *n_0, const MaskOf<R> where, MaskOf<R> found, R *ln_n,
                                       Components<M, R> &o) {

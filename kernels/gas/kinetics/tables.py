@@ -282,7 +282,7 @@ def _species(side) -> collections.Counter:
 
 
 def _sides(reaction: Reaction) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(reactants, products), those that stand on both sides behind the others and in one order."""
+    """(reactants, products). Species on both sides come last, in the same order on both sides."""
     left, right = _species(reaction.reactants), _species(reaction.products)
     both = left & right
     last = tuple(both.elements())

@@ -148,7 +148,7 @@ POINT_FN void bent_slopes(const M &m, const R root_T, const Species &Y, const Us
         });
 }
 
-// The same, kept. Species by value: its address is not that of the caller's, which stays in registers.
+// The same, kept. Species by value: the copy has an address, the caller's stays in registers.
 template <class M, class R, class Species>
 RARE_FN void kept_bent_slopes(const M &m, const R root_T, const Species Y, R *S, R *S_T) {
     bent_slopes(m, root_T, Y, [&](int k, const R S_k, const R S_T_k) { S[k] = S_k, S_T[k] = S_T_k; });

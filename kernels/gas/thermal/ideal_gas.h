@@ -73,7 +73,7 @@ POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[CO
     }
 }
 
-// The same sums where T_mid of some species is below T, that of others above
+// The same sums between the T_mid of the species: above some, below others
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_between(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     UNROLL
