@@ -94,6 +94,7 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
                 run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
                 times[strategy] = seconds(backend, run, nrepeat)
                 out = backend.to_host(arrays["out"])
+
                 # two sums of K positive terms, each within K eps of its value, which is K at most
                 check(f"{name}, {strategy}", out, wanted, 2 * K * K * np.finfo(float).eps)
                 worst = max(worst, abs(out / wanted - 1).max())

@@ -412,6 +412,7 @@ class TileItems(Items):
         for threads, row in itertools.product(BLOCKS, RUNS):
             if row <= threads:
                 found.append(self.layouts.shape(self._declared(), extents, threads, (row,)))
+
         return list(dict.fromkeys(found))
 
     def number(self, extents):

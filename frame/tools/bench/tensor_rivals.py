@@ -102,14 +102,17 @@ class Rivals:
         arrays."""
         e = self.plan.expression
         product = xp.matmul
+
         if "left" in a and len(e.outputs) == 1 and out[0].ndim == 3:
             turned = a["right"].swapaxes(1, 2)
             return (lambda: product(a["left"], turned, out=out[0])), out
+
         if "field" in a:
             return (lambda: product(a["field"], a["data"][:, :, None], out=out[0][:, :, None])), out
         if "left" in a:
             to = out[0][:, None, None]
             return (lambda: product(a["left"][:, None, :], a["right"][:, :, None], out=to)), out
+
         if "U" in a:
             return self._kron(xp, a, out)
         D = a["D"]
@@ -131,9 +134,11 @@ class Rivals:
         if "ut" in e.outputs:
             return (lambda: slopes(a["u"], out)), out
         like = lambda: xp.empty_like(out[0])
+
         if "u" not in a:
             spare = like()
             return (lambda: back([a["ur"], a["us"], a["ut"]], out[0], spare)), out
+
         r, spare = [like() for _ in range(3)], like()
         rows = [["g"]] if "g" in a else [["g1", "g2", "g3"], ["g2", "g4", "g5"], ["g3", "g5", "g6"]]
 
@@ -143,6 +148,7 @@ class Rivals:
                 w = [a["g"] * x for x in r]
             else:
                 w = [a[f] * r[0] + a[g] * r[1] + a[h] * r[2] for f, g, h in rows]
+
             back(w, out[0], spare)
 
         return whole, out

@@ -122,9 +122,11 @@ def swept(p: Program, n: int, strides=None) -> Sweep:
     loops, last = _in_order(sizes, steps, references, p.batch)
     loops, pair = (loops, ()) if last == p.batch else _paired(loops)
     kind = _kind(loops[-1], turns(pair))
+
     if kind is None and strides is not None:
         loops = (*loops, Loop(1, (0,) * len(references)))  # an output with gaps: runs of one number
         kind = STAYS
+
     if kind is None:
         raise Unable("an output that stays, or lies beside the factors, along the last index of the largest array")
 
@@ -133,9 +135,11 @@ def swept(p: Program, n: int, strides=None) -> Sweep:
     if across is not None:
         others = (*others[: across.loop], *others[across.loop + 1 :], others[across.loop])
     row = len(others) - 1 if across is not None else _row(others, kind)
+
     if row is None:
         row = len(others)
         others = (*others, Loop(1, (0,) * len(references)))
+
     if len(others) >= LOOPS:
         raise Unable(f"{LOOPS} loops at most")
 
@@ -264,6 +268,7 @@ class Sweeps(OnHost):
         if as_they_lie.apart and not contiguous.apart:
             waits = _seconds_of_memory(contiguous, the_sum(p), p.dtype)
             alone = max(turns(as_they_lie.every) * NUMBER - waits, 0.0)
+
         return runs + alone
 
     # ---- text and launch
@@ -340,10 +345,12 @@ def _record(s: Sweep, stated: Sum, size: int) -> np.ndarray:
     arrays = (*(1 + f for f in s.factors), OUT)
     for loop in s.pair:
         held["second"][0, :] = [loop.step[k] for k in arrays[:-1]]
+
     for place, loop in enumerate(s.loops):
         held["extent"][0, place] = loop.extent
         for k, array in enumerate(arrays):
             held["step"][0, k * LOOPS + place] = loop.step[array]
+
     return held
 
 
@@ -422,6 +429,7 @@ def _read_again(s: Sweep, size: int) -> float:
         if k == OUT:
             again = 2 * max(s.runs / _together(s, size) - own, 0)
         found += run * again
+
     return found
 
 
@@ -432,6 +440,7 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
         pieces = _pieces(s, size)
         held = row if pieces == 1 else min(row, HELD_ROWS)
         return s.runs * pieces * (HELD + LEFT / held)
+
     if s.kind == LIES:
         times, own = s.runs / _together(s, size), turns(loop for loop in s.loops[:-1] if loop.step[OUT])
         run = size * turns((s.loops[-1], *s.pair))
