@@ -192,10 +192,18 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         for (int i = NS; i < N; ++i) use(i);
     }
 
-    // f = dz/dt at z, and the factors of J - d there
+    // f = dz/dt at z, and the factors of J - d there. One function, as `step` is (integration.h)
     PART_FN void prepare(const M &m, const R *z, const R d, R *f) {
         R *const A = o.J;
-        clear();
+
+        // Zeros where the reactions, or the elimination, write.
+        UNROLL_BY(1)
+        for (int k = 0; k < NS; ++k) {
+            const Lists l = lists(k);
+            A[l.pivot * N + l.pivot] = R(0.0);
+            each(l.row, l.rows, [&](int i) INLINED { A[i * N + l.pivot] = R(0.0); });
+            each(l.column, l.columns, [&](int j) INLINED { A[l.pivot * N + j] = R(0.0); });
+        }
 
         // The state, and the slopes of the rates: J of the species.
         const R T = z[NS];
@@ -237,7 +245,33 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             }
         }
 
-        if constexpr (real) couple_activities(m, state);
+        // Rows and columns of the sums on which ln gamma depends.
+        if constexpr (real) {
+            const R zero = R(0.0), one = R(1.0);
+
+            // The sum at place `at`: sum weight(k) K_k; ln gamma_k changes by activity_along of the other arguments.
+            const auto sum = [&](const int at, const R of_R, const R of_b, const R of_c, const R of_S,
+                                 const auto &weight) {
+                R slope[NS];
+                FOR_SPECIES (k, NS) {
+                    slope[k] = activity_along(m, state, k, of_R, of_b, of_c, of_S);
+                    if (at > SUM) A[at * N + k] = weight(k) * m.W[k];
+                }
+
+                FOR_SPECIES (i, NS) {
+                    R all = at > SUM ? zero : A[i * N + SUM];
+                    FOR_SPECIES (k, NS) all += o.G[i * NS + k] * slope[k];
+                    A[i * N + at] = all;
+                }
+
+                if (at > SUM) A[at * N + at] = -one;
+            };
+
+            sum(SUM, R(R_UNIVERSAL), zero, zero, zero, [&](int) { return zero; });
+            sum(OF_B, zero, one, zero, zero, [&](int k) { return zero + m.b_mass[k]; });
+            sum(OF_S, zero, zero, zero, one, [&](int k) { return state.S[k]; });
+            if constexpr (M::translated) sum(OF_C, zero, zero, one, zero, [&](int k) { return zero + shift_of(m, k); });
+        }
 
         A[SUM * N + SUM] = R(-1.0);
         if constexpr (pressed) A[P * N + P] = R(-1.0), A[P * N + AT_T] = s.p_T;
@@ -247,53 +281,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             A[THETA * N + AT_T] = along.p_T.d[0] + s.p_T * d;
         }
 
-        eliminate_species();
-        factorise_coupling();
-    }
-
-    // Zeros where the reactions, or the elimination, write.
-    POINT_FN void clear() {
-        R *const A = o.J;
-        UNROLL_BY(1)
-        for (int k = 0; k < NS; ++k) {
-            const Lists l = lists(k);
-            A[l.pivot * N + l.pivot] = R(0.0);
-            each(l.row, l.rows, [&](int i) INLINED { A[i * N + l.pivot] = R(0.0); });
-            each(l.column, l.columns, [&](int j) INLINED { A[l.pivot * N + j] = R(0.0); });
-        }
-    }
-
-    // Rows and columns of the sums on which ln gamma depends.
-    POINT_FN void couple_activities(const M &m, const Partial<M, R> &state) {
-        R *const A = o.J;
-        const R zero = R(0.0), one = R(1.0);
-
-        // The sum at place `at`: sum weight(k) K_k; ln gamma_k changes by activity_along of the other arguments.
-        const auto sum = [&](const int at, const R of_R, const R of_b, const R of_c, const R of_S, const auto &weight) {
-            R slope[NS];
-            FOR_SPECIES (k, NS) {
-                slope[k] = activity_along(m, state, k, of_R, of_b, of_c, of_S);
-                if (at > SUM) A[at * N + k] = weight(k) * m.W[k];
-            }
-
-            FOR_SPECIES (i, NS) {
-                R all = at > SUM ? zero : A[i * N + SUM];
-                FOR_SPECIES (k, NS) all += o.G[i * NS + k] * slope[k];
-                A[i * N + at] = all;
-            }
-
-            if (at > SUM) A[at * N + at] = -one;
-        };
-
-        sum(SUM, R(R_UNIVERSAL), zero, zero, zero, [&](int) { return zero; });
-        sum(OF_B, zero, one, zero, zero, [&](int k) { return zero + m.b_mass[k]; });
-        sum(OF_S, zero, zero, zero, one, [&](int k) { return state.S[k]; });
-        if constexpr (M::translated) sum(OF_C, zero, zero, one, zero, [&](int k) { return zero + shift_of(m, k); });
-    }
-
-    // Takes each species, in the order of the table, off the rows that are left.
-    POINT_FN void eliminate_species() {
-        R *const A = o.J;
+        // Each species, in the order of the table, off the rows that are left.
         R *next = factors;
 
         UNROLL_BY(1)
@@ -323,6 +311,20 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             for (int i = NS; i < N; ++i) coupling[i - NS] = i;
             eliminate<N - NS>(l, upper, coupling, inverse, next);
         }
+
+        // LU of the square that is left.
+        UNROLL
+        for (int k = NS; k < N; ++k) {
+            const R inverse = 1.0 / A[k * N + k];
+            A[k * N + k] = inverse;
+            UNROLL
+            for (int i = k + 1; i < N; ++i) {
+                const R factor = A[i * N + k] * inverse;
+                A[i * N + k] = factor;
+                UNROLL
+                for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
+            }
+        }
     }
 
     // Takes the pivot's row, times a factor, off COUNT rows. next: where the factors are kept
@@ -341,23 +343,6 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             UNROLL
             for (int i = 0; i < COUNT; ++i) row[i][j] -= factor[i] * known;
         });
-    }
-
-    // LU of the square that is left.
-    POINT_FN void factorise_coupling() {
-        R *const A = o.J;
-        UNROLL
-        for (int k = NS; k < N; ++k) {
-            const R inverse = 1.0 / A[k * N + k];
-            A[k * N + k] = inverse;
-            UNROLL
-            for (int i = k + 1; i < N; ++i) {
-                const R factor = A[i * N + k] * inverse;
-                A[i * N + k] = factor;
-                UNROLL
-                for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
-            }
-        }
     }
 
     // b becomes K.
