@@ -52,6 +52,12 @@ def compiled_for(declared, where):
     return MACHINE_CODE(source, where)
 
 
+def assert_arrays(be, arrays, **wanted):
+    """The arrays of a launch have these values, to the last bit."""
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(be.to_host(arrays[name]), values, err_msg=name)
+
+
 # members x lanes: parts of warps, whole ones, several, and a last one that is not whole
 TEAMS = [(1, 1), (3, 1), (1, 8), (3, 16), (8, 4), (1, 32), (33, 1), (40, 2), (5, 16), (128, 1), (4, 32)]
 LEVELS = [

@@ -29,6 +29,7 @@ def message_of_text(folder, backend, over, text, **more) -> str:
         slips = kernel("slips", over, header=header, **more)
         with pytest.raises(CompileError) as told:
             compiled_for(slips, backend)
+
     return str(told.value)
 
 
