@@ -256,7 +256,7 @@ class Array:
         return np.float64 if self.size == 8 else np.float32
 
     def values(self):
-        """Of the selected elements, (rows, points)."""
+        """Values of the selected elements, (rows, points)."""
         return self.arena.bytes[self.offsets[..., None] + np.arange(self.size)].copy().view(self.dtype)[..., 0]
 
     def set(self, values):

@@ -1,4 +1,4 @@
-"""What happens on a real GPU when something fails: a rank that is killed, CUDA's service that dies, memory that cannot
+"""Failures on a real GPU: a rank that is killed, CUDA's service that dies, memory that cannot
 be pinned, a device whose memory is full. tests/frame/test_link_faults.py and test_mps.py have the same with stand-ins.
 
 python tests/gpu_faults.py           20 s: a line for each case; exit code 1 where a rank hangs, says nothing or has a

@@ -114,7 +114,7 @@ def sums(be, name, kernels, k, bins, kind) -> Row:
 
 
 def print_atomics(be, n: int, rounds: int) -> None:
-    """One element for all; an element for each of many; a third of the lanes."""
+    """An element for all threads; an element for each of many; a third of the lanes."""
     rng = np.random.default_rng(1)
     for kind in TYPES:
         kernels = {body: (ATOMICS[body, kind], Sizes()) for body in ("in_turns", "joined")}

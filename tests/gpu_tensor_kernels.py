@@ -112,7 +112,7 @@ def chosen(backend, which: str) -> list[tuple[Contraction, int]]:
 
 
 def run(plan: Contraction, entries: int, backend, rng) -> None:
-    """One run, on random arrays."""
+    """A run on random arrays."""
     arrays = {}
     for name in dict.fromkeys((*plan.expression.inputs, *plan.expression.outputs)):
         arrays[name] = backend.from_host(rng.random(plan.shape(name, entries)), plan.dtype)

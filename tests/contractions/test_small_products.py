@@ -191,7 +191,7 @@ WALKS = [  # text, layouts, types of which NumPy's einsum takes the operands
 
 @pytest.mark.parametrize("text, lies, types", WALKS)
 def test_each_number_is_used_once(text, lies, types):
-    """Of arrays that lie otherwise than each other, NumPy's einsum copies nothing. Values are exact."""
+    """NumPy's einsum copies nothing if arrays have different layouts. Values are exact."""
     rng = np.random.default_rng(4)
     for dtype in "fdFD":
         arrays = [LAYOUTS[lie](whole(rng, (12, 12), dtype)) for lie in lies]

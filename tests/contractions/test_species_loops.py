@@ -64,7 +64,7 @@ def run_all(backend, ns, dtype, choose=lambda variants: variants, n=POINTS):
 
 
 def one_each(variants):
-    """Of each label the last one, which has the widest vectors, and where it streams."""
+    """The last case of each label, which has the widest vectors, and the case that streams."""
     return list({v.label: v for v in variants}.values())
 
 

@@ -124,7 +124,7 @@ def test_the_search_takes_its_numbers(einsum):
 
 
 def test_numbers_by_name():
-    """Of every organisation: names differ, groups are flat in texts, a change of one number leaves the others."""
+    """In every organisation names differ, groups are flat in texts, and a change of a number leaves the others."""
     for style in ("packs", "threads"):
         for kind in organisations.family(style).all:
             known = words(kind)

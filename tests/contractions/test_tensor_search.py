@@ -208,8 +208,8 @@ def test_a_journal_goes_on(tmp_path):
 
 
 def test_what_is_wrong_is_left_out(monkeypatch):
-    """One organisation computes something else, one does not compile, one leaves the last entry out: none is timed, and
-    the journal tells why. Where nothing is right, nothing is found."""
+    """An organisation computes something else, another does not compile, a third leaves out the last entry. None is
+    timed, and the journal says why. If none is right, none is found."""
     true = Contraction.render
     broken = {"lanes": ("items - b", "items - 1 - b"), "folded": ("number = 1.0", "number = 1.001")}
 
@@ -248,7 +248,8 @@ def test_other_methods_and_devices(stand_in, method):
 
 
 def test_a_batch_extent_that_is_compiled_in():
-    """Of the triples kernels, whose operands have the batch index in several places: that many entries, no others."""
+    """The triples kernels, whose operands have the batch index in several places, then take this number of entries
+    only."""
     text, sizes = named.triples("d1", (1, 4)), dict.fromkeys("abcefg", 3)
     make = functools.partial(Contraction, text, sizes, backend="cpu", batch="d", quick=True)
     two = search.Settings(evaluations=2)

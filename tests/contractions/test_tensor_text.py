@@ -219,7 +219,7 @@ def test_explain_tells_what_was_chosen():
 
 
 def test_equal_prices_are_no_error(monkeypatch):
-    """Of two organisations with one price the first is taken."""
+    """The first of two organisations with the same price is taken."""
     for kind in (Packs, Lanes):
         monkeypatch.setattr(kind, "price", lambda how, p, least=0.0: 1.0)
     plan = Contraction("o[e i] = a[e i j] b[j]", dict(i=3, j=4), backend="cpu")

@@ -168,7 +168,8 @@ def test_lanes_across_short_lines(dtype, lines):
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 @pytest.mark.quick(where="cpu")
 def test_triples_with_seven_extents(stand_in, where):  # noqa: F811
-    """One of each kind of NWChem's kernels in whole numbers; the batch index d stands last, and inside, in operands."""
+    """A kernel of each kind of NWChem's, in integers. The batch index d of operands is the last one, or an inner
+    one."""
     from test_tensor_text import triple
 
     backend = stand_in if where == "cuda" else get_backend("cpu")

@@ -469,7 +469,7 @@ def test_liquids_by_correlation(row):
 
 @pytest.mark.parametrize("omega", (0.2, 0.7))  # correlations, Peng-Robinson's shape
 def test_a_measured_liquid_density_is_met(omega):
-    """Of a species without a row. 1e-12: the root of the cubic, and a volume of 1/10 of b as a difference."""
+    """For a species without a row. 1e-12: the root of the cubic, and a volume of 1/10 of b as a difference."""
     T, p, rho = 250.0, 2e6, 590.0
     own = data("C3H8").subset(["C3H8"], shown=["UNKNOWN"])
     mix = Mixture.from_species(changed(own, omega=[omega], liquid=[[T, p, rho]]), **OPTIONS)

@@ -1,4 +1,4 @@
-"""One state from plain numbers: the bits of the call of arrays, its errors, and nothing stale."""
+"""A state from plain numbers: the bits of the call with arrays, its errors, and nothing stale."""
 
 import copy
 import threading
@@ -106,7 +106,7 @@ def test_what_other_calls_get_is_what_this_gets(taken, monkeypatch):
 
 @pytest.fixture
 def forgotten():
-    """What a test declares is gone after it."""
+    """The declarations of a test are gone after it."""
     yield
     kernels.registry.kernels.pop("one_state_twice", None)
     declared.constants.declared.pop("one_state_factor", None)

@@ -433,7 +433,7 @@ def test_lists_that_make_no_function(given, outputs, words):
 
 
 def test_inputs_that_some_outputs_need_do_no_harm():
-    """One vector of a host serves several functions."""
+    """The same vector of a host serves several functions."""
     mix = mixture("ideal")
     given = {"T": np.full(N, 400.0), "p": np.full(N, 1e5), "Y": np.full((mix.ns, N), 1 / mix.ns), "u": np.ones(N)}
     W = called(PointFunction(mix, ["W"], [*given]), given)[0]

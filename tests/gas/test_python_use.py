@@ -74,7 +74,7 @@ def test_compositions_that_make_no_sense(given, words):
 
 
 def test_a_pure_species_needs_no_composition():
-    """One number, arrays, bubble points: the bits of Y = [1]."""
+    """A number, arrays, bubble points: the bits are those with Y = [1]."""
     pure = Mixture.from_names("CO2", phases="equilibrium")
     for p in (3e6, np.array([3e6, 5e6])):
         found, wanted = pure.properties("rho cp", T=280.0, p=p), pure.properties("rho cp", T=280.0, p=p, Y=[1.0])

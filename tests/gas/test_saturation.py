@@ -233,7 +233,7 @@ def test_next_to_the_highest_temperature_and_pressure(below):
 
 
 def test_pure_species_boil():
-    """One temperature for both; liquid and gas have the same fugacity there."""
+    """Bubble and dew point have the same temperature; liquid and gas have the same fugacity there."""
     mix, T = mixture(("N2",)), np.array([70.0, 100.0, 125.0, 130.0])
     with pytest.warns(RuntimeWarning, match="the first is point \\[3\\], there T = 130"):
         p, dew = mix.bubble_p(T, [1.0]), mix.dew_p(T, [1.0])
@@ -348,7 +348,8 @@ def test_of_several_critical_points_the_stable_one(names, k, share, T, p):
 
 @pytest.mark.parametrize("names, k, share", [("CO2 H2O", 0.027955, 0.948649), ("N2 NC12H26", 0.05, 0.99999)])
 def test_a_critical_point_that_is_not_stable(names, k, share):
-    """One of negative pressure, and one of a gas from which the fuel has long condensed: an error that says where."""
+    """A point of negative pressure, and a point of a gas from which the fuel has long condensed: an error that says
+    where."""
     mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij=[[0.0, k], [k, 0.0]])
     with pytest.raises(
         ArgumentError, match=r"X = \w+ 0\.\d+, .*: no stable critical point found, but one that is not stable at T = "

@@ -523,7 +523,8 @@ def test_electrons_and_solids_are_refused_by_name(tmp_path):
 
 
 def test_the_equation_goes_before_the_phase():
-    """Of a Redlich-Kwong phase: its own a, b; Peng-Robinson with critical properties filled in; an ideal gas."""
+    """A Redlich-Kwong phase read with its own a, b; by Peng-Robinson with critical properties filled in; as an ideal
+    gas."""
     rk = Mixture.from_yaml("h2o2.yaml", "ohmech-RK", equation="rk")
     assert rk.species.origin["H2O"] == {} and rk.species.rk_a is not None or rk.species.kij is not None
 

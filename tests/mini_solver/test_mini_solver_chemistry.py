@@ -66,7 +66,7 @@ WAVE = {
 
 
 def atoms(f):
-    """Of each element in the domain, mol."""
+    """Amount of each element in the domain, mol."""
     return f.sums()[: f.ns] @ f.chemistry.atoms()
 
 
@@ -139,7 +139,7 @@ def test_an_ideal_gas_ignites_as_cantera_s():
 
 
 def test_the_kept_results_are_cantera_s():
-    """Of the ignition, all numbers; to the tolerance of its integration, 1e-10, times the growth of errors."""
+    """All numbers of the ignition, to the tolerance of its integration, 1e-10, times the growth of errors."""
     pytest.importorskip("cantera")
     kept, again = with_cantera.kept()["ignition"], with_cantera.ignition()
     for name in ("t", "T", "p"):
@@ -160,8 +160,8 @@ class Unsplit(Flow):
 @pytest.mark.parametrize("kind, lowest, highest", [(Flow, 1.8, 2.3), (Unsplit, 0.8, 1.2)], ids=["strang", "first"])
 @pytest.mark.quick(lowest=1.8)
 def test_order_of_the_splitting(one, kind, lowest, highest):
-    """Of smooth waves that release heat, by steps of a half, a quarter, an eighth; and that the test tells it from a
-    splitting of first order. Van der Waals: the energy of a Peng-Robinson mixture jumps where Soave's sqrt(alpha) of a
+    """Smooth waves that release heat, by steps of a half, a quarter, an eighth. The test also recognises a splitting of
+    first order. Van der Waals: the energy of a Peng-Robinson mixture jumps where Soave's sqrt(alpha) of a
     species changes its sign (O2: 1830 K), by 3e-4 of RT here, and no integration of smooth rates sees that."""
     fields = []
     for steps in (64, 128, 256, 512):

@@ -98,7 +98,7 @@ def test_point_kernels_compile_for_a_device(ns, kij, model):
 
 @pytest.mark.full
 def test_point_kernels_of_phases_compile_for_a_device():
-    """What the solver adds to the layer's kernels of two phases; the search for a state is one of theirs."""
+    """The solver's own kernels beside the layer's kernels of two phases, which have the search for a state."""
     layer.declare()
 
     mix = Mixture(species_set(2), phases="equilibrium")

@@ -1,4 +1,4 @@
-"""What a run of the mini solver leaves, whenever it ends: the last state, a restart, files that other programs open."""
+"""Files that a run of the mini solver leaves, whenever it ends: the last state, a restart, files for other programs."""
 
 import io
 import os

@@ -139,7 +139,7 @@ def test_temperature_of_pressure_and_of_energy(ns, options):
 
 
 def test_equation_mapped_by_its_other_kernels():
-    """Of T and p, with oracles of their own: the same state from its partial densities. gamma_c = rho c^2/p, the
+    """T and p, with oracles of their own: the same state from its partial densities. gamma_c = rho c^2/p, the
     Grueneisen coefficient is p_T/(rho cv). 1e-11: p of a cold liquid is the difference of large terms."""
     mix = Mixture(species_set(10), equation="mapped")
     T, p, rho_k = states(10, equation="mapped")

@@ -1,4 +1,4 @@
-"""What the mini solver writes: fields, pictures, history, averages, probes, the report, memory of a long run."""
+"""Output of the mini solver: fields, pictures, history, averages, probes, the report, memory of a long run."""
 
 import io
 import re

@@ -198,7 +198,7 @@ def test_processes_that_are_no_ranks_of_one_run_are_refused(tmp_path):
 
 
 class Stranger:
-    """What an intercommunicator and the null communicator answer, without an MPI."""
+    """Answers as an intercommunicator and the null communicator, without an MPI."""
 
     rank, size, allgather, Isend = 0, 1, None, None
 

@@ -1,4 +1,4 @@
-"""What the tests of team kernels share: backends, the kernels of teams.h."""
+"""Shared by the tests of team kernels: backends, the kernels of teams.h."""
 
 import contextlib
 import functools

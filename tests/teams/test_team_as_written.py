@@ -64,7 +64,7 @@ WEIGHTED = {
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("kind", WEIGHTED)
 def test_a_histogram_by_scattered_arrays(kind, threads):
-    """Of none, one and many numbers in one bin and in many; weights are whole, so that sums are exact."""
+    """No number, one and many, in one bin and in many. Weights are integers, so that sums are exact."""
     rng, backend = np.random.default_rng(7), get_backend("cpu", threads=threads)
     for n in (0, 1, 7, 100003):
         for bins in (1, 7, 1000):

@@ -59,7 +59,7 @@ def test_an_index_below_zero(layout):
     [(SMALL_SCRATCH, "12 of 's' is beyond its extent, 12"), (SMALL_OWN, "8 of 'own' is beyond its extent, 5")],
 )
 def test_scratch_that_is_too_small(k, words):
-    """Of a team, and of a member, which has every fourth index."""
+    """Scratch of a team, and of a member, which has every fourth index."""
     with pytest.raises(BackendError, match=rf"joins.h:\d+: index {words} in dimension 1"):
         k.run({"v": np.ones(13)}, "cpu", check=True, quick=True)
 

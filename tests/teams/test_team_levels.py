@@ -26,7 +26,8 @@ from kernels import ArgumentError, Range, UniqueToken, get_backend
 
 @pytest.mark.parametrize("body, parts", [("two_parts", 2), ("four_parts", 4)])
 def test_parts_of_a_team_wait_for_themselves(be, body, parts):
-    """Of two warps, of one; each part goes its own number of turns, so that no barrier of the whole team would do."""
+    """Parts of two warps, and of one. Each part takes its own number of turns: a barrier of the whole team would not
+    do."""
     v = np.arange(77.0)
     arrays = be.placed(v=v, out=np.full((parts, 77), np.nan))
     PARTS[body].run(arrays, be, quick=True)
@@ -188,7 +189,7 @@ def test_level_0_is_full(be, name, fits):
 
 
 def test_a_missing_barrier_is_found(stand_in):
-    """What is read before it is written is NaN; with the barrier nothing is."""
+    """Numbers that are read before they are written are NaN; with the barrier there are none."""
     v = np.arange(200.0)
     for name, k in NEAR.items():
         arrays = stand_in.placed(v=v, out=np.zeros(200))

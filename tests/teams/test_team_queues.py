@@ -23,7 +23,7 @@ PATIENCE = 2_000_000_000  # turns of a loop, some seconds
 
 
 def test_a_queue_works_in_order(be):
-    """Of launches that do not commute, a hundred of each, begun behind work of the default queue."""
+    """Launches that do not commute, a hundred of each, begun behind work of the default queue."""
     queue, arrays = be.queue(), be.placed(x=np.zeros(1000))
     first, second = (IN_ORDER.bind(arrays, be, quick=True, factor=factor) for factor in (0.5, 0.25))
 

@@ -473,7 +473,7 @@ def test_rows_of_lanes_of_which_a_cpu_asks_for_lines():
 
 
 def test_arrays_of_which_a_cpu_asks_for_the_next_rows():
-    """Those that lie across each other, and have the indices of the tiles alone."""
+    """Arrays that lie across each other, and have only the indices of the tiles."""
     for arrays, names in (
         ("A(I,J) B(I,J):left", ["rows_of<Order<1, 0>>(m.A)", "rows_of<Order<0, 1>>(m.B)"]),
         ("A(I,J) B(I,J)", []),

@@ -145,7 +145,7 @@ def test_large_arrays_take_atomics():
 
 
 def test_copies_in_the_shared_memory_of_a_block(stand_in):
-    """Of arrays to whose elements a block adds 8 times each. As many as leave room for 1024 threads of a
+    """Arrays to whose elements a block adds 8 times each, as long as there is room for 1024 threads of a
     multiprocessor: eight blocks of 128 with 27 KiB each."""
 
     def how(bins, n, block=None):

@@ -101,7 +101,7 @@ def test_arrays_of_several_types(be, n):
 
 
 def test_rows_that_teams_ask_for_ahead():
-    """Of arrays that are read: a row for each team, one behind the other; shorter rows, pack by pack."""
+    """Arrays that are read: contiguous rows, a row for each team; shorter rows, pack by pack."""
     arrays = "A(N,M) turned(N,M):left y(N) across(M,N) more(N+1,M) several(N,M,K) own(N,M)"
     others = {"A", "turned", "across", "more", "several"}
     with kernels.registry.temporary():
