@@ -66,12 +66,14 @@ POINT_FN void bending_attraction(const M &m, const R root_T, const bool bends, c
         y = Y_s * (of_species(m.g_mass, s) - q * root_T);
         z = Y_s * q;
     };
+
     const auto bent = [&](auto s, const auto Y_s, const auto root_T, auto &y, auto &z, auto &w) INLINED {
         bent_root(m, root_T, s, y, z, w);
         y = Y_s * y;
         z = Y_s * z;
         w = Y_s * w;
     };
+
     bending_sums(m, Y, root_T, bends, straight, bent, yy, yz, zz);
 }
 
@@ -118,6 +120,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
             z = Y_s * z;
             w = Y_s * w;
         };
+
         const auto straight = [&](int s, const R Y_s, const R at, R &y, R &z) {
             R w;
             bent(s, Y_s, at, y, z, w);

@@ -17,6 +17,7 @@ template <class R> POINT_FN R ln_centre(const int form, const scalar *f, const R
         if (f[3] < 0 || f[3] > 0) centre = centre + f[3] * exp(-f[4] * T);
         if (f[5] > 0) centre = centre + f[5] * exp(-f[6] * inv_T);
     }
+
     return log(at_least(centre, SMALLEST));
 }
 

@@ -53,6 +53,7 @@ template <class R, long COUNT> struct Room<R, COUNT, false> {
         fprintf(stderr, "no memory for a matrix of %ld MB\n", long(sizeof(R) * COUNT >> 20));
         abort();
     }
+
     Room(const Room &) = delete;
     ~Room() { free(at); }
 
@@ -142,11 +143,13 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
 
         // Slopes in what k depends on: the third body, of a falloff its own one, the pressure, concentrations.
         if (multiplied) net([&](int i, const scalar nu) INLINED { o.third[collider * NS + i] += nu * q_M; });
+
         if (blended) {
             const int of = M::falloff_collider(number - M::RATE_EXPONENTS);
             const R slope = q_z * parts.inv_third[of];
             net([&](int i, const scalar nu) INLINED { o.third[of * NS + i] += nu * slope; });
         }
+
         if constexpr (Slopes<M, R, LD>::pressed) {
             if (pressed) net([&](int i, const scalar nu) INLINED { o.p[i] += nu * q_z; });
         }
@@ -182,6 +185,7 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
             for (int i = 0; i < A + B; ++i)
                 if (!on_both_sides<A, B>(at, i)) use(i, i < A ? -1.0 : 1.0);
         };
+
         const auto net = [&](const auto &add)
                              INLINED { each([&](int i, const double nu) INLINED { add(at[i], nu); }); };
 
@@ -189,6 +193,7 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
         R scale = factor * s.I[at[0]];
         R before = s.D[at[0]];
         R of_L = parts.L_T[at[A]] - parts.L_T[at[0]];
+
         UNROLL
         for (int j = 1; j < A; ++j) {
             scale = scale * s.I[at[j]];
@@ -218,6 +223,7 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
                 if (l != j) slope = slope * s.c[at[l]];
             each([&](int i, const double nu) INLINED { J(i, j) += nu * slope; });
         }
+
         if (reversible > 0) {
             UNROLL
             for (int j = A; j < A + B; ++j) {
@@ -248,6 +254,7 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
             pair<A, B>(row[0], whole_number(row[2]), whole_number(row[3]), row[4], at,
                        [&](int i, int j) INLINED -> R & { return line[i][at[j]]; });
         }
+
         return row;
     }
 
@@ -286,6 +293,7 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
         R bare = there;
         R back = 0.0 * there;
         R of_L = R(0.0);
+
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
             of_L = -row[6] * (s.inv_T * s.inv_T);
@@ -340,6 +348,7 @@ POINT_FN void collider_slopes(const M &m, Slopes<M, R, LD> &o, const Use &use) {
                 UNROLL_BY(1)
                 for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
             }
+
             at = special + 2 * specials;
         }
     }
@@ -384,6 +393,7 @@ PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Part
         activities<true>(m, T, R(1.0), x, ln_gamma, s);
     } else activities<true>(m, T, R(1.0), x, Absent(), s);
     const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
+
     FOR_SPECIES (k, NS) {
         parts.E[k] = 1.0 / s.I[k];
         parts.L_T[k] = potential<true>(m, along, ln_along, inv_along, k).d[0];
@@ -395,6 +405,7 @@ PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Part
     T_d.d[0] = R(1.0);
     p_d.d[1] = p;
     d.inv_T = 1.0 / T_d;
+
     UNROLL_IF(in_registers<M>())
     for (int j = 0; j < COLLIDERS; ++j) {
         const R third = at_least(s.third[j], LEAST_THIRD);
@@ -402,13 +413,16 @@ PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Part
         d.third[j].d[1] = third;
         parts.inv_third[j] = 1.0 / third;
     }
+
     parts.inv_third[COLLIDERS] = R(1.0);
     d.third[COLLIDERS] = Dual<R, 2>(1.0);
+
     if constexpr (M::RATES_MIXED > 0) {
         FOR_SPECIES (k, NS) d.C[k] = still<2>(s.C[k]);
         const R *const C = s.C;
         parts.state = rate_state(T, R(log(T)), s.inv_T, ln_pressure<M>(p), C);
     }
+
     rate_coefficients<true>(m, T_d, p_d, d);
 
     // Sums begin at zero, or at NaN for a state that is NaN.
@@ -445,6 +459,7 @@ POINT_FN void slopes_in_moles(const M &m, const R T, const R *x, const Partial<M
     if constexpr (fugacity) {
         R gamma[NS];
         FOR_SPECIES (k, NS) gamma[k] = exp(ln_gamma[k]);
+
         FOR_SPECIES (i, NS) {
             FOR_SPECIES (k, NS) {
                 const R slope = o.J[i * NS + k];
@@ -474,6 +489,7 @@ POINT_FN void slope_rows(const M &m, const Partial<M, R> &state, const PartialSl
                          const Slopes<M, R, M::NS> &o, const Use &use) {
     constexpr int NS = M::NS;
     constexpr bool pressed = Slopes<M, R, NS>::pressed;
+
     FOR_SPECIES (i, NS) {
         const R W = R(m.W[i]);
         const R common = W * o.common[i];
@@ -525,6 +541,7 @@ POINT_FN void slope_time(const M &m, const R T, const R rho, const Species &Y, R
         FOR_SPECIES (k, M::NS) row += fabs(in_x(k));
         fastest = select(row > fastest, row, select(row < 1e300, fastest, row)); // NaN if a row is NaN
     });
+
     tau_slopes = 1.0 / fastest;
 }
 

@@ -92,6 +92,7 @@ POINT_FN void temperature_by(const M &, Steps steps, const R target, const R sta
     R at = select(start > T_LOWEST && start < M::T_end, start, R(T_PLAIN));
     auto open = target > -1e300 && target < 1e300;
     unconverged = R(2.0);
+
     for (int step = 0; step < T_STEPS; ++step) {
         R value, slope;
         state(at, value, slope);
@@ -116,6 +117,7 @@ POINT_FN void temperature_by(const M &, Steps steps, const R target, const R sta
         open = open && !there && !closed;
         if (everywhere(!open)) break;
     }
+
     T = select(unconverged < 1.5, at, R(NOT_A_NUMBER));
 }
 
