@@ -153,6 +153,7 @@ def shear_layer(quick, pictures):
     # each cell rounds at random each stage: the root of the number of stages in a cell, that of cells less in their
     # mean
     rounding = 4 * np.finfo(float).eps * (1 + math.sqrt(3 * steps / math.prod(cells)))
+
     for scheme in ("double_flux", "apec"):
         f = Flow(Case.from_file(path, [f"domain.cells = {cells}", f"numerics.scheme = '{scheme}'"]))
         start, momentum = f.sums(), f.balance.momentum_scale()

@@ -155,6 +155,7 @@ def of_cold_search(flow):
 def draw(path, flow, tube):
     x, fine = flow.coordinates()[0][0, 0], np.linspace(-0.5, 0.5, 4000)
     wanted = tube.exact.sample(fine / tube.end)
+
     with figure(path, 4, 1, figsize=(7, 9), sharex=True) as axes:
         for number, (name, scale, label) in enumerate(
             (("rho", 1, "density [kg/m$^3$]"), ("u", 1, "velocity [m/s]"), ("p", 1e-6, "pressure [MPa]"))
