@@ -60,6 +60,7 @@ class Calls:
                 state = dict(T=np.linspace(300, 900, POINTS), p=np.full(POINTS, 1e6), Y=np.ones((1, POINTS)))
                 self.first = rho.copy()
                 wanted = self.frame.properties.mixture.properties("rho", backend="cpu", **state)["rho"]
+
                 np.testing.assert_allclose(self.first, wanted, rtol=1e-13)  # another exp and log: some roundings
 
             if not np.array_equal(rho, self.first):
