@@ -78,7 +78,8 @@ def test_every_type(any_size, dtype):
     for order in "KCFA":
         found = contract("ijk,kjl->li", *arrays, order=order)
         assert np.array_equal(found, wanted) and found.dtype == wanted.dtype
-        assert found.flags.c_contiguous if order in "CA" else found.flags.f_contiguous if order == "F" else True
+        assert found.flags.c_contiguous or order not in "CA"
+        assert found.flags.f_contiguous or order != "F"
 
 
 def test_order_a_follows_the_operands():
