@@ -79,18 +79,20 @@ def test_a_cell_keeps_its_mass_momentum_energy_and_atoms(one, scheme, equation):
     names = ("rho", "u", "p", "T", "e_vol", *(f"Y_{n}" for n in f.mixture.names))
     before = {name: f.field(name)[0, 0] for name in names}
     momentum = f.block.host(f.block.interior("momentum")[0])
+
     f.chemistry.hold()
     f.clock.hold(4e-6)
     f._react()
+
     after = {name: f.field(name)[0, 0] for name in names}
     hot = before["T"] > 1000
 
     assert (after["T"][hot] > before["T"][hot] + 300).all() and (after["Y_H2O"][hot] > 0.1).all()
     for name in names:
         np.testing.assert_array_equal(after[name][~hot], before[name][~hot], name)
-    # sums of three terms; of the energy those of formation, some e_vol, are among them
-    eps = np.finfo(float).eps
 
+    # Sums of three terms. The terms of the energy include energies of formation, some e_vol.
+    eps = np.finfo(float).eps
     np.testing.assert_allclose(after["rho"], before["rho"], rtol=8 * eps)
     np.testing.assert_array_equal(f.block.host(f.block.interior("momentum")[0]), momentum)
     np.testing.assert_allclose(after["u"], before["u"], rtol=8 * eps)

@@ -97,18 +97,19 @@ def test_states_and_slopes(ns, kij, equation):
     p_T, e_T, p_k, e_k = slopes(data, T, rho_k, equation)
     rho = np.asarray(rho_k, LD).sum(0)
     stiff = (p_k * np.asarray(rho_k, LD)).sum(0)  # rho dp/drho at constant T
-    # dense liquids: p is the difference of terms up to a thousand times larger
-    size_p = np.abs(p) + R * np.asarray(T) * (np.asarray(rho_k, LD) / np.asarray(data.W)[:, None]).sum(0) * 30
 
+    # Dense liquids: p is the difference of terms up to a thousand times larger.
+    size_p = np.abs(p) + R * np.asarray(T) * (np.asarray(rho_k, LD) / np.asarray(data.W)[:, None]).sum(0) * 30
     assert (np.abs(q["p_eos"] - p) < 1e-13 * size_p).all()
     assert (np.abs(q["e_vol"] - e) < 1e-12 * (np.abs(e) + e_T * T)).all()
-    tight = 1e-9  # of the differences: 1e-11, over their own cancellation
 
+    tight = 1e-9  # of the differences: 1e-11, over their own cancellation
     assert (np.abs(q["cv_vol"] / e_T - 1) < tight).all()
     assert (np.abs(q["gruneisen"] / (p_T / e_T) - 1) < tight).all()
-    g = (stiff + T * p_T * p_T / e_T) / p
 
+    g = (stiff + T * p_T * p_T / e_T) / p
     assert (np.abs(q["gamma_c"] - g) < tight * np.abs(g) * np.maximum(1, size_p / p)).all()
+
     scale = np.abs(e_k).max(0) + e_T * T / rho + T * p_T * np.abs(p_k / stiff).max(0)
     assert (np.abs(q["h_Y"] - (e_k + T * p_T * p_k / stiff)) < tight * scale).all()
     assert (np.abs(q["eps_k"] - (e_k - e_T / p_T * p_k)) < tight * (scale + e_T / p_T * np.abs(p_k))).all()
