@@ -266,8 +266,8 @@ def test_frame_compile_takes_ranges(capsys):
     """A kernel for each combination; more than 256 are refused."""
     command = ["compile", "--backend", "cpu", "--contraction", "o[e i] = a[e i j] b[j]"]
     assert cli.main([*command, "i=2..3,j=4"]) == 0
-    told = capsys.readouterr().out
 
+    told = capsys.readouterr().out
     assert "i = 2, j = 4" in told and "i = 3, j = 4" in told
     assert cli.main([*command, "i=1..20,j=1..20"]) == 1
     assert "the ranges have 400 combinations, at most 256" in capsys.readouterr().err

@@ -286,8 +286,8 @@ def test_single_precision_in_shared_memory(stand_in):
     plan.bind({**held, "u": off}, 2)()
 
     assert np.array_equal(held["w"], ax_one(one))
-    how = Staged.of(warps=1, line=True)
 
+    how = Staged.of(warps=1, line=True)
     with pytest.raises(ArgumentError, match="constant matrices"):
         Contraction(named.AX, sizes, backend=stand_in, how=how, **{**options, "constant": ""})
     with pytest.raises(ArgumentError, match="matrices that the batch shares"):
@@ -401,8 +401,8 @@ def test_elements_on_a_gpu(n):
     """The table's extents among them, and every parameter."""
     backend = get_backend("cuda")
     check_chosen(backend, n, 1003)
-    arrays, sizes = nekbone(n, 19, whole=True)
 
+    arrays, sizes = nekbone(n, 19, whole=True)
     check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
     more = VARIANTS + ONCE[: 3 if n in (8, 12) else 1]

@@ -38,8 +38,8 @@ def test_memory_that_is_not_there(frame, monkeypatch):
 
     block(frame, made, box)
     check(frame, made, before)
-    said = text_of(cupy.cuda.runtime.CUDARuntimeError("cudaErrorMemoryAllocation: out of memory"))
 
+    said = text_of(cupy.cuda.runtime.CUDARuntimeError("cudaErrorMemoryAllocation: out of memory"))
     assert "its memory is full; is the chunk" in said and "Traceback" not in said
 
 

@@ -141,8 +141,8 @@ def test_settings_are_never_stale(tmp_path, monkeypatch, taken, forgotten):
 
     assert mix.properties("rho", **state)["rho"] == before
     assert mix.properties("rho", precision="mixed", **state)["rho"].dtype == np.float32
-    heavier = mix.moved(lambda array: 1.01 * array)
 
+    heavier = mix.moved(lambda array: 1.01 * array)
     assert heavier.properties("rho", **state)["rho"] != before and mix.properties("rho", **state)["rho"] == before
 
 

@@ -127,8 +127,8 @@ def test_roots_against_companion_eigenvalues():
     count = real.sum(1)
 
     assert (count >= 1).all() and (count == 3).sum() > 100
-    u = Z.real - B[:, None]
 
+    u = Z.real - B[:, None]
     # 1e-7: the eigenvalues of a nearly double root are off by the square root of eps
     np.testing.assert_allclose(np.where(real, u, np.inf).min(1), small.astype(float), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(np.where(real, u, -np.inf).max(1), large.astype(float), rtol=1e-6, atol=1e-7)

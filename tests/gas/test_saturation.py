@@ -320,8 +320,8 @@ def test_an_envelope_that_does_not_close():
 
     open_ = np.isnan(line["p_high"])
     assert np.isfinite(line["p_low"]).all() and open_[0] and not open_[-1]
-    p = line["p_high"][~open_]
 
+    p = line["p_high"][~open_]
     assert (np.diff(p) < 0).all() and p[-1] < mix.critical_point([0.5, 0.5])["p"] < p[0]
 
 

@@ -67,8 +67,8 @@ ARRAYS = {
 def test_from_arrays_spreads_scalars_and_recovers_tc():
     data = SpeciesData.from_arrays(**ARRAYS)
     assert data.pc.tolist() == [5e6, 5e6] and np.isnan(data.Vc).all() and not data.kij.any()
-    other = SpeciesData.from_arrays(**(ARRAYS | {"Tc": None, "pc": None}), a=data.a, b=data.b)
 
+    other = SpeciesData.from_arrays(**(ARRAYS | {"Tc": None, "pc": None}), a=data.a, b=data.b)
     np.testing.assert_allclose([other.Tc, other.pc], [data.Tc, data.pc], rtol=8 * EPS)
 
 

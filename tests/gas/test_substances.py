@@ -160,8 +160,8 @@ def test_ions_are_estimated_from_their_transport_data_only():
     ion = {"N": 2, "E": -1}
     with pytest.raises(critical.Unusable, match="an ion; there are no transport data"):
         critical.filled("file", "N2+", ion)
-    values, origin = critical.filled("file", "N2+", ion, critical.Clues(3.6e-10, 97.5))
 
+    values, origin = critical.filled("file", "N2+", ion, critical.Clues(3.6e-10, 97.5))
     assert values["Tc"] == pytest.approx(1.2593 * 97.5) and "an ion" in origin["Tc"]
 
 
@@ -493,8 +493,8 @@ def test_files_of_cantera_are_found(tmp_path, monkeypatch):
 def test_the_command_prints_a_folder_of_mechanisms(tmp_path, capsys):
     (tmp_path / "fuel.yaml").write_text(FUEL)
     assert cli.main(["mechanisms", "--folder", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
 
+    told = capsys.readouterr().out
     assert "| 2 species, no transport data | 2 species, 1 estimated, no transport data |" in told
     assert cli.main(["mechanisms", "--folder", str(tmp_path / "none")]) == 1
 

@@ -230,8 +230,8 @@ def test_bounds_hold_around_an_axis():
 
     assert low >= -1e-15 and high <= 4e-15 and f.field("p").min() > 0
     assert np.abs(f.sums()[:2] / start[:2] - 1).max() < 80 * 12 * np.finfo(float).eps
-    ring = np.pi * 0.6**2
 
+    ring = np.pi * 0.6**2
     assert f.block.measure([0, 1]).sum() == pytest.approx(ring, rel=1e-14)
 
 
@@ -294,8 +294,8 @@ def test_what_comes_in_by_an_inlet_with_sigma():
 
     assert np.abs(f.field("p") / 1e7 - 1).max() < 1e-11 and np.abs(f.field("u") / 50 - 1).max() < 1e-11
     assert 159 < np.min(T) and np.max(T) < 301
-    Y = 0.9 * f.mixture.species.W[1] / (f.mixture.species.W @ [0.1, 0.9])
 
+    Y = 0.9 * f.mixture.species.W[1] / (f.mixture.species.W @ [0.1, 0.9])
     assert np.abs(f.field("Y_O2")[0, 0, :3] / Y - 1).max() < 1e-3 and abs(f.field("T")[0, 0, 0] - 160) < 0.1
     changed = f.sums()[:3] - before[:3] - f.balance.passed()[:3]
     assert np.abs(changed[:2]).max() < 1e-13 * before[:2].sum() and abs(changed[2]) < 1e-13 * 1e7 * f.time
@@ -341,8 +341,8 @@ def test_a_line_of_cells(periodic):
 
     mirrored = x[15:][::-1] - 2 if periodic else 2 - x[3:6][::-1]
     assert np.allclose(x[:3], x[12:15] - 2 if periodic else mirrored, rtol=0, atol=1e-14)
-    even = Line(1.0, 3.0, 12)
 
+    even = Line(1.0, 3.0, 12)
     assert np.array_equal(even.centres(inner), 1 + (inner + 0.5) * even.dx) and even.widths(inner).max() == even.dx
 
 
@@ -373,8 +373,8 @@ def test_fields_and_balances_of_a_stretched_grid(tmp_path):
 
         motion = widths[1] @ (rho * (40 * y[:, None]) ** 2 / 2) @ widths[0]
         assert file["kinetic_energy"][0] == pytest.approx(motion, rel=1e-12)
-        inside = abs(x - 0.9).argmin(), abs(y - 0.01).argmin()
 
+        inside = abs(x - 0.9).argmin(), abs(y - 0.01).argmin()
         assert f.case.lines[0].cell(0.9) == inside[0] and file["probe_T"][0, 0] == T[inside[1], inside[0]]
 
     with h5py.File(tmp_path / "mesh.h5") as file:
@@ -402,7 +402,7 @@ def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path, monkeypat
 
     monkeypatch.setattr(verify, "CHECKS", {"breaks": breaks, "passes": passes})
     assert verify.main(folder=tmp_path) == 2
-    table = (tmp_path / "verify.md").read_text()
 
+    table = (tmp_path / "verify.md").read_text()
     assert "breaks: ended by an error | nan | <= 0 | FAILED" in table and "a row | 3.000e+00 | >= 2 | ok" in table
     assert verify.main(only=["passes"], folder=tmp_path) == 0

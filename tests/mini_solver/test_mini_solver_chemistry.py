@@ -286,8 +286,8 @@ def test_what_is_refused(one):
     given["mixture"]["file"] = "examples/mixtures/h2_o2.yaml"
     with pytest.raises(CaseError, match="kind = 'volume': .* the species have no reactions"):
         Flow(Case(given))
-    plain = Case(data(one, WAVE, 1.0, chemistry={"kind": "none"}))
 
+    plain = Case(data(one, WAVE, 1.0, chemistry={"kind": "none"}))
     assert plain.digest() != Case(data(one, WAVE, 1.0)).digest() and Flow(plain).chemistry is None
 
 

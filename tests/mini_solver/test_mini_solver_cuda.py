@@ -399,8 +399,8 @@ def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
 
     p = values["p_eos"]
     assert np.abs(mix.properties("T", p=p, rho_k=rho_k, backend=be)["T"] / T - 1).max() < 1e-10
-    start = T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
 
+    start = T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
     assert (
         np.abs(
             mix.kernel("flow_temperature_e")(e_vol=values["e_vol"], rho_k=rho_k, T=start, backend=be)["T"] / T - 1

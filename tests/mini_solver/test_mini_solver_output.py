@@ -36,8 +36,8 @@ def test_fields_frames_and_the_report(tmp_path):
 
     assert int(lines[0][0]) == 0 and float(lines[-1][1]) == pytest.approx(4e-4) and len(lines) > 3
     assert "point steps/s" in text and "flux" in text
-    kept = text.split("less what came in through the sides: ")[1].splitlines()[0]
 
+    kept = text.split("less what came in through the sides: ")[1].splitlines()[0]
     assert [float(x) < 1e-14 for x in re.findall(r"(?:species|in [xy]) (\S+?)[, ]", kept)] == [
         True
     ] * 3 and "energy" in kept, kept
@@ -70,13 +70,13 @@ def test_fields_frames_and_the_report(tmp_path):
     with Image.open(tmp_path / "frames.gif") as gif:
         assert gif.n_frames == 5
     assert restart_of(tmp_path)["time"] == pytest.approx(4e-4)
+
     # a run that goes on adds to them; a run from the start replaces them
     data["time"]["end"] = 6e-4
-
     assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart.h5")() == 0
     assert len(list(tmp_path.glob("frame-*.png"))) == 7
-    times = [float(t.get("Value")) for t in xml.parse(tmp_path / "fields.xdmf").findall(".//Time")]
 
+    times = [float(t.get("Value")) for t in xml.parse(tmp_path / "fields.xdmf").findall(".//Time")]
     assert times == sorted(set(times)) and len(times) > len(files)
     data["time"]["end"] = 1e-4
     with pytest.raises(FrameError, match="has results of an earlier run .*--restart.*--folder.*--overwrite"):

@@ -278,8 +278,8 @@ def test_fields_and_lines_of_two_phases(one_rank):
     with h5py.File(folder / "fields-00000024.h5") as file:
         status, beta = file["phases_status"][:], file["beta_volume"][:]
         assert file["rho_l"].attrs["units"] == "kg/m3" and file["beta"].attrs["units"] == "1"
-        two = status == 1
 
+        two = status == 1
         assert 0 < two.sum() < two.size and (beta[two] > 0).all() and (beta[two] < 1).all()
         assert set(beta[~two]) <= {0.0, 1.0}
 

@@ -117,12 +117,12 @@ def test_a_jet_has_the_same_bits_on_several_ranks(tmp_path, what):
 
     words = [case, *(w for c in changes for w in ("--set", c))]
     assert main([*map(str, words), "--folder", str(tmp_path / "one")]) == 0
-    done = run(*words, "--folder", tmp_path / "many", "--set", f"parallel.ranks={ranks}", ranks=int(np.prod(ranks)))
 
+    done = run(*words, "--folder", tmp_path / "many", "--set", f"parallel.ranks={ranks}", ranks=int(np.prod(ranks)))
     assert done.returncode == 0, done.stderr
     assert same(*(restart_of(tmp_path / name) for name in ("one", "many")))
-    a, b = (h5py.File(tmp_path / name / "restart.h5").attrs["passed"] for name in ("one", "many"))
 
+    a, b = (h5py.File(tmp_path / name / "restart.h5").attrs["passed"] for name in ("one", "many"))
     assert np.abs(a - b).max() <= 1e-14 * np.abs(a).max()  # sums over the faces, in another order
 
 
@@ -159,8 +159,8 @@ def test_scaling_measures_and_compares_bits(tmp_path):
 
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert [(r["kind"], r["ranks"]) for r in rows] == [(k, n) for k in ("strong", "weak") for n in (1, 2, 3)]
-    strong, weak = rows[:3], rows[3:]
 
+    strong, weak = rows[:3], rows[3:]
     assert {tuple(r["cells"]) for r in strong} == {(9, 9, 9)} and [int(np.prod(r["cells"])) for r in weak] == [
         729,
         1458,
@@ -173,8 +173,8 @@ def test_scaling_measures_and_compares_bits(tmp_path):
         for r in group:
             assert r["rate"] == pytest.approx(np.prod(r["cells"]) / r["step"])
             assert r["efficiency"] == pytest.approx(r["rate"] / group[0]["rate"] / r["ranks"])
-            shares = [r[n] for n in ("properties", "fluxes", "exchange", "update", "rest")]
 
+            shares = [r[n] for n in ("properties", "fluxes", "exchange", "update", "rest")]
             # parts of one time; a timer holds a little of what it is read with
             assert (
                 sum(shares) == pytest.approx(1)
