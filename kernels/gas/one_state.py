@@ -1,8 +1,8 @@
-"""`Mixture.properties` of one state from plain numbers, without what arrays need: a call bound once for its names.
+"""`Mixture.properties` of a state from plain numbers: a call that is bound once for its names, without the work that
+arrays need.
 
-A call that this module does not take goes the way of arrays (arrays.py), with the same bits: arrays and lists, numbers
-of other types, other backends and precisions, check mode, a T or a fraction that needs a warning, a Y that needs
-dividing, a state whose results are NaN.
+All other calls go by arrays.py, with the same bits: arrays and lists, numbers of other types, other backends and
+precisions, check mode. So do states that need a warning, a division of Y, or whose results are NaN.
 """
 
 from __future__ import annotations
