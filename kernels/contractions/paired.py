@@ -107,7 +107,7 @@ class ComplexContraction:
             refused = error
             self.parts = self._of_parts(sizes, backend, dataclasses.replace(choice, how=None))
 
-        # Complex numbers as they are, where that takes less time.
+        # Kernels of complex numbers, if they take less time.
         self.backend = self.parts.backend
         self.products: ComplexProducts | SideBySide | None = None  # takes the place of the parts
         self.served = self._served(text, sizes, reading, choice)

@@ -113,7 +113,7 @@ class State:
 
     def normalise(self) -> None:
         """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties. Notes the first Y
-        that is further off: it stays as it came, and kernels make NaN of it. Notes the first negative fraction."""
+        that is further off: it is not changed, and kernels give NaN for it. Notes the first negative fraction."""
         for name in ("X", "Y"):
             if name in self.inputs:
                 self.inputs[name] = self._divided(name)

@@ -147,7 +147,7 @@ def team_kernel(name: str, over: Policy, *, header, body="", source="", **takes)
     an argument of it each; a sum, or by the reducer that is named (results.py). Each result is an array of one, two or
     as many numbers as declared, and NAME_at has the indices of a reducer that finds them.
     numbers: "n alpha:real", whole unless marked. tokens: {"pool": size or None}, pools of unique ids; None: as many as
-    can be held at the same time; "shared 4096": one pool for all kernels that declare it so.
+    can be held at the same time; "shared 4096": a pool that all kernels with this declaration share.
     Raises ArgumentError.
     """
     where = f"team kernel '{name}'"

@@ -171,8 +171,8 @@ class Layouts:
         """The model's tile.
 
         On a device a block of up to 256 threads along the arrays, since a warp's neighbours share lines of memory. On a
-        CPU 1024 indices: long rows for the packs, several of them for what neighbours share. Where arrays lie across
-        each other a tile has whole lines of each. Where rows share what they read, a device's block has many of them.
+        CPU 1024 indices: long rows for the packs, and several rows, whose neighbours share data. If arrays lie
+        across each other a tile has whole lines of each. If rows read the same data, a device's block has many rows.
 
         order: of the indices in a tile. extents: numbers of indices.
         """
@@ -239,7 +239,7 @@ class Layouts:
     def fit(self, order: Order, in_columns: bool = False, in_long_columns: bool = False) -> Fit:
         """The shape of a CPU's tiles where they are many. Memory reads and writes a row of each array side by side, and
         a core follows a number of them only. Across an array each index is a row of it, and the others go along it.
-        in_columns: see has_columns; the other indices use again what is small beside them. in_long_columns: by packs of
+        in_columns: see has_columns; small data are then read again for the other indices. in_long_columns: by packs of
         several vectors.
         """
         if in_long_columns:

@@ -143,7 +143,7 @@ template <int CHOSEN> struct Alone {
     POINT_FN void barrier() const {}
 };
 
-// One of several parts of a team of one: here one after the other.
+// A part of a team of one member. Parts run in order.
 template <int CHOSEN> struct PartOfOne : Alone<CHOSEN> {
     int place;
     POINT_FN explicit PartOfOne(int place) : place(place) {}

@@ -87,8 +87,8 @@ def _part_of(path: pathlib.Path, limits: tuple[set, int], folder: pathlib.Path) 
 
 
 class Cantera:
-    """Cantera from Python, a state a call. Its time is that of the mechanism less that of the same species without
-    reactions. A phase of another equation of state becomes an ideal gas, as ours is."""
+    """Cantera from Python, a state in each call. Its time is the time of the mechanism less the time of its species
+    without reactions. A phase of another equation of state becomes an ideal gas, as ours is."""
 
     name = "Cantera from Python"
 
