@@ -115,6 +115,12 @@ class Rivals:
 
         if "U" in a:
             return self._kron(xp, a, out)
+
+        return self._nekbone(xp, a, out)
+
+    def _nekbone(self, xp, a, out):
+        """Lg3, Lg3t and Ax: three products of matrices for the slopes, three back."""
+        product = xp.matmul
         D = a["D"]
         n, turned = len(D), D.T
         entries = self.entries
@@ -131,7 +137,7 @@ class Rivals:
             product(turned, x[2].reshape(entries, n, n * n), out=spare.reshape(entries, n, n * n))
             to += spare
 
-        if "ut" in e.outputs:
+        if "ut" in self.plan.expression.outputs:
             return (lambda: slopes(a["u"], out)), out
 
         def like():
