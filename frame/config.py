@@ -15,7 +15,7 @@ WAIT = 3600  # seconds for which a rank waits for others in a collective call, u
 GPU, CPU = placement.SIDES
 BACKENDS = {"auto": (GPU, CPU), "cuda": (GPU,), "cpu": (CPU,)}
 PRECISIONS = ("double", "mixed", "single")
-LAST_SPECIES = ("given", "sum")  # the last mass fraction comes with the others; it is 1 less their sum
+LAST_SPECIES = ("given", "sum")  # the last mass fraction is given, or it is 1 less the sum of the others
 # Options that initialize reads.
 FIRST = {
     "backend": tuple(BACKENDS),

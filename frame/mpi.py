@@ -167,8 +167,8 @@ class Communicator:
         self.cores = max(1, _share_of_cores(mine, everyone))
 
     def _found(self, handle: int):
-        """The host's communicator. The ranks that passed it rightly wait for a rank that did not, whose handle leads to
-        none of them: the run ends on all. Errors: as `communicator`, where there is a single rank."""
+        """The host's communicator. If a rank passes a wrong handle, the other ranks wait for it, and it
+        cannot reach them: the run ends on all ranks. Errors: as `communicator`, where there is a single rank."""
         try:
             return communicator(self._mpi, handle)
         except BadHandle as error:

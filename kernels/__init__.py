@@ -35,7 +35,7 @@ from .teams import DualView, League, MDRange, Range, Scan, Sizes, UniqueToken, t
 __version__ = "1.0.0rc1"
 DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`
 
-# What is declared, and what a host does with declarations
+# Declarations, and the calls by which a host uses them
 quantities = registry.quantities
 collections = registry.collections
 load_declarations = declared.load

@@ -125,7 +125,7 @@ WRONG = {"int": INT, "double": DOUBLE, "handle": (0, 1, -1), "tag": TAG, "text":
 
 
 def call(library, chance: random.Random, said) -> int:
-    """One call with some wrong arguments; returns its status. Raises AssertionError."""
+    """A call with some wrong arguments. Returns its status. Raises AssertionError."""
     name = chance.choice([*CALLED, *["castles_populateinputstripe", "castles_populateoutputstripe", "launch"] * 4])
     if name == "finalize" and chance.random() < 0.8:
         name = "initialize"
@@ -207,7 +207,10 @@ def main(arguments=None) -> int:
             statuses.update(eval(last))
         else:
             wrong += 1
-            why = "hangs" if status is None else f"signal {status}" if os.WIFSIGNALED(status) else "is wrong"
+            why = "hangs"
+            if status is not None:
+                why = f"signal {status}" if os.WIFSIGNALED(status) else "is wrong"
+
             print(f"{why}: {last}\nagain: --seed {given.seed} --only {number}", flush=True)
 
     print(f"{sum(statuses.values())} calls; statuses: {dict(sorted(statuses.items()))}")

@@ -256,7 +256,7 @@ class Array:
         return np.float64 if self.size == 8 else np.float32
 
     def values(self):
-        """Of the selected elements, (rows, points)."""
+        """Values of the selected elements, (rows, points)."""
         return self.arena.bytes[self.offsets[..., None] + np.arange(self.size)].copy().view(self.dtype)[..., 0]
 
     def set(self, values):
@@ -293,6 +293,7 @@ class Fuzz:
             self.setting, (self.ns, self.chunk) = setting, setting
             self.frame.frame_finalize_()
             assert self.frame.frame_initialize_(-1, self.chunk, self.ns, 1, 0) == 0
+
             file = ROOT / "tests" / "fortran" / "copies.py"
             assert self.frame.frame_registerkernel_(str(file).encode()) == 0, self.message()
 
@@ -332,9 +333,11 @@ class Fuzz:
         Y[-1] = 1 - Y[:-1].sum(axis=0)  # exact; where the sum is not 1 the results are NaN
         for arena in self.arenas:
             arena.bytes[:] = 0xFF  # NaN
+
         for (name, part), array in zip(pieces, arrays):
             if name in "TY":
                 array.set((T if name == "T" else Y)[part])
+
         before = [arena.bytes.copy() for arena in self.arenas]
         done = np.ones(points, bool)  # points that the call computes
         for array in arrays:
@@ -450,7 +453,9 @@ def main(arguments=None) -> int:
             for n in range(told.calls) if told.only is None else [told.only]:
                 at[0] = n
                 right[fuzz.call(n)] += 1
+
             print(f"{sum(right.values())} calls right: {dict(sorted(right.items()))}", flush=True)
+
         sys.stderr.flush()
         os._exit(0)
 

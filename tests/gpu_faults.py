@@ -1,4 +1,4 @@
-"""What happens on a real GPU when something fails: a rank that is killed, CUDA's service that dies, memory that cannot
+"""Failures on a real GPU: a rank that is killed, CUDA's service that dies, memory that cannot
 be pinned, a device whose memory is full. tests/frame/test_link_faults.py and test_mps.py have the same with stand-ins.
 
 python tests/gpu_faults.py           20 s: a line for each case; exit code 1 where a rank hangs, says nothing or has a
@@ -60,6 +60,7 @@ class Calls:
                 state = dict(T=np.linspace(300, 900, POINTS), p=np.full(POINTS, 1e6), Y=np.ones((1, POINTS)))
                 self.first = rho.copy()
                 wanted = self.frame.properties.mixture.properties("rho", backend="cpu", **state)["rho"]
+
                 np.testing.assert_allclose(self.first, wanted, rtol=1e-13)  # another exp and log: some roundings
 
             if not np.array_equal(rho, self.first):

@@ -1,4 +1,4 @@
-"""What the link to a GPU does, and what copies, pieces and threads make of it: figures behind the constants of
+"""Speed of the link to a GPU, alone and by copies, pieces and threads: figures behind the constants of
 frame/impl/pieces.py and kernels/marshal. On a machine with a GPU: tests/gpu_link.sh runs it; about a minute.
 
 Prints, for T, p, 10 Y in and rho, h, c, mu, lam, 10 D out: plain copies of each direction and of both; the marshal

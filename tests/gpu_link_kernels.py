@@ -57,7 +57,7 @@ def conserved(mixture, state, backend) -> dict:
 
 
 def run(name: str, backend, file: str = "") -> None:
-    """One launch on arrays of which the outputs are not initialised. Errors: ValueError for a result that is no
+    """A launch on arrays whose outputs are not initialised. Errors: ValueError for a result that is no
     number."""
     mixture, launched = program(name, backend, file)
     state = inputs.states(mixture.ns, POINTS, "smooth")

@@ -1,4 +1,4 @@
-"""What `auto` takes, beside what tests/gpu_tables.sh measured on this device: python tests/gpu_rule.py FOLDER
+"""The choice of `auto` beside measurements of tests/gpu_tables.sh on this device: python tests/gpu_rule.py FOLDER
 
 A line for each row of the GPU: its time, that of as many CPU ranks, what the rule takes, and how much longer that takes
 than the faster side. Exit code 1 where it is more than 5 %.

@@ -80,6 +80,7 @@ def medians_of(be, runs: dict, rounds: int) -> dict:
             begin = be.mark()
             run()
             times[name].append(be.elapsed(begin, be.mark()))
+
     return {name: statistics.median(found) for name, found in times.items()}
 
 
@@ -108,20 +109,23 @@ def sums(be, name, kernels, k, bins, kind) -> Row:
         here["h"][...] = 0
         run()
         wanted = counts["third" if "third" in run.kernel.name else "all"]
+
         assert np.array_equal(np.array(be.to_host(here["h"])), wanted), what
 
     return Row(f"{name}, {kind}, {bins} of {k.size}", k.nbytes, runs, check)
 
 
 def print_atomics(be, n: int, rounds: int) -> None:
-    """One element for all; an element for each of many; a third of the lanes."""
+    """An element for all threads; an element for each of many; a third of the lanes."""
     rng = np.random.default_rng(1)
     for kind in TYPES:
         kernels = {body: (ATOMICS[body, kind], Sizes()) for body in ("in_turns", "joined")}
         print_row(be, sums(be, "atomics", kernels, np.zeros(n // 8, np.int32), 1, kind), rounds)
+
         for bins in (64, 4096, n // 16):
             k = rng.integers(0, bins, n // 8, dtype=np.int32)
             print_row(be, sums(be, "atomics", kernels, k, bins, kind), rounds)
+
     thirds = {body: (kernel, Sizes()) for body, kernel in THIRDS.items()}
     print_row(be, sums(be, "a third", thirds, np.zeros(n // 8, np.int32), 1, "real64"), rounds)
 
@@ -158,6 +162,7 @@ def print_tiles(be, shape, rounds: int) -> None:
         for variant, rule in (("a tile a block", lambda self, extents: 1), ("several", several)):
             TileItems._several = rule
             found[variant] = TILED.bind(here, be, Sizes(tile=tile))
+
         TileItems._several = several
         print_row(be, Row(f"tile {tile}", 3 * here["A"].nbytes, found, check), rounds)
 
@@ -165,10 +170,12 @@ def print_tiles(be, shape, rounds: int) -> None:
     there = {"A": here["A"], **source}
     tiles = (None, (8, 32), (32, 8), (16, 16), (16, 32), (32, 16), (32, 32), (4, 32), (32, 4), (4, 64), (64, 4))
     found = {str(tile or "model"): ACROSS.bind(there, be, Sizes(tile=tile)) for tile in tiles}
+
     for shift in range(6):
         high = 32 << shift  # rows of a strip
         tiles = -(-shape[0] // high) * (high // 32) * -(-shape[1] // 8)
         found[f"strips of {high}"] = STRIPS.bind(there, be, n=256 * tiles, shift=shift)
+
     print_row(be, Row("transposition", 2 * here["A"].nbytes, found, check), rounds)
 
 

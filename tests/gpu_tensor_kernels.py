@@ -44,6 +44,7 @@ def products(backend) -> list[Contraction]:
             tiles = direct.Direct.candidates(p)
             ways = [library.DeviceLibrary(rank) for rank in library.RANKS]
             found += [make(how) for how in (*tiles, *ways)]
+
     return [*found, *sums(backend), *moments(backend), *columns(backend)]
 
 
@@ -51,9 +52,11 @@ def sums(backend) -> list[Contraction]:
     """Long sums of few numbers, in parts."""
     text, sizes = "o[c l] += a[c l p] b[c p]", dict(l=3, p=1000)
     found = []
+
     for dtype, near in (("float64", 1), ("float64", 2), ("float32", 4)):
         how = f"sums threads=256 lanes=32 near={near} parts=8"
         found.append(Contraction(text, sizes, dtype, backend=backend, how=how))
+
     return found
 
 
@@ -63,6 +66,7 @@ def moments(backend) -> list[Contraction]:
     for text, near in (("o[i j] = a[p i] b[p j]", 2), ("o[i j] = a[i p] b[j p]", 2), ("o[i j] += a[i p] b[p j]", 1)):
         sizes, how = dict(i=4, j=6, p=1004), f"moments threads=64 near={near} parts=5"
         found.append(Contraction(text, sizes, backend=backend, batch="", how=how))
+
     complex_how = "moments threads=64 parts=5"
     text, sizes = "o[i j] = a[p i] b[p j]", dict(i=4, j=6, p=1004)
     found.append(ComplexContraction(text, sizes, backend=backend, batch="", how=complex_how))
@@ -75,6 +79,7 @@ def columns(backend) -> list[Contraction]:
     for dtype, near in (("float64", 2), ("float32", 4)):
         sizes, how = dict(i=7, p=1003), f"columns threads=256 near={near} parts=5"
         found.append(Contraction("o[i] += w[p] a[p i]", sizes, dtype, backend=backend, batch="", how=how))
+
     return found
 
 
@@ -82,14 +87,17 @@ def strings(backend) -> list[Contraction]:
     """Each string, in its first type, by every organisation that serves it; an ellipsis stands for two indices."""
     texts = {string.text: TYPES[string.types[0]] for string in device_strings.STRINGS}
     found = []
+
     for text, dtype in texts.items():
         kind = ComplexContraction if dtype.startswith("complex") else Contraction
         sizes = dict(zip(sorted(filter(str.isalpha, set(text))), itertools.cycle(SMALL)))
         if "..." in text:
             sizes["..."] = (3, 2)
+
         for how in family(backend.style).kinds:
             with contextlib.suppress(ArgumentError):  # it does not serve the string
                 found.append(kind(text, sizes, dtype, backend=backend, how=how))
+
     return found
 
 
@@ -100,6 +108,7 @@ def table(backend, which: str) -> list[tuple[Contraction, int]]:
         triples = case.entries == 16
         plans = tensor.ways(case, backend)[: 1 if which == "chosen" else None]
         found += [(plan, 16 if triples else 5) for plan in plans if not (triples and plan.how.name in OLD)]
+
     return found
 
 
@@ -112,7 +121,7 @@ def chosen(backend, which: str) -> list[tuple[Contraction, int]]:
 
 
 def run(plan: Contraction, entries: int, backend, rng) -> None:
-    """One run, on random arrays."""
+    """A run on random arrays."""
     arrays = {}
     for name in dict.fromkeys((*plan.expression.inputs, *plan.expression.outputs)):
         arrays[name] = backend.from_host(rng.random(plan.shape(name, entries)), plan.dtype)

@@ -74,6 +74,7 @@ def collections(
             run = program.bind(arrays)
             t = seconds(be, lambda: run(n))
             size = 8 * sum(program.plan.rows(a) for a in program.plan.arguments)
+
             check = mix.properties(
                 list(program.writes), backend=cpu, **{a: state[a][..., :4096] for a in program.reads}
             )
@@ -178,9 +179,11 @@ def impl_times(be, shape, fringe):
                 be.pin(f.ctypes.data, f.nbytes)
             size = sum(f.nbytes for f in (T, p, Y, *results))
             print(f"pinning these {size / 2**20:.0f} MiB took {(time.perf_counter() - began) * 1e3:.1f} ms")
+
         for chunk in (16384, 131072, 1048576):
             impl = TVImpl(be, Sizes(chunk, ns))
             impl.set_mixture(Mixture(species_set(ns), equation="pr", takahashi="off"))
+
             for what, work in (
                 ("block call", lambda: impl.block("thermal_viscous", given, wanted)),
                 ("chunk loop", lambda: loop(impl)),

@@ -42,7 +42,7 @@ PRODUCTS = ("kernels/gas", "kernels/contractions", "kernels/teams")
 
 @dataclasses.dataclass
 class Part:
-    """What was counted in the Python sources of one folder."""
+    """Counts in the Python sources of a folder."""
 
     files: int = 0
     lines: int = 0

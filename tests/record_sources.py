@@ -1,4 +1,4 @@
-"""What the tests compile, as a list that two checkouts can be compared by.
+"""Records the sources that the tests compile, as a list by which two checkouts can be compared.
 
     PYTHONPATH=tests python -m pytest -p record_sources --record-sources FILE ...
 

@@ -124,7 +124,7 @@ def test_sentences_are_short_and_links_lead_somewhere(page):
 
 
 def test_every_variable_is_on_the_page():
-    """What sources read of the environment, and the page, agree."""
+    """The variables that sources read are those of the page."""
     read = set()
     for folder in ("frame", "kernels"):
         for file in [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.c")]:
@@ -136,13 +136,13 @@ def test_every_variable_is_on_the_page():
 
 
 def test_every_public_name_is_in_the_reference():
-    """Of the package `kernels`: documented by autodoc, or explained in a sentence."""
+    """The names of the package `kernels` are documented by autodoc, or explained in a sentence."""
     pages = "".join(page.read_text() for page in (ROOT / "docs/reference/python").glob("*.md"))
     assert {name for name in kernels.__all__ if not re.search(rf"kernels\.{name}\b", pages)} == set()
 
 
 def test_formulas_in_parts_are_whole(monkeypatch):
-    """Of every option's formulas: the parts have all of the text, and brackets close in the part where they open."""
+    """The parts of an option's formulas have all of its text, and brackets close in the part where they open."""
     pytest.importorskip("latex2mathml")
     monkeypatch.syspath_prepend(ROOT / "docs")
     from formulas import parts

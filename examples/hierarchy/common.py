@@ -81,6 +81,7 @@ def timed(backend, run, nrepeat: int, moved, turns: int | None = None) -> Timed:
     moved = moved if isinstance(moved, Moved) else Moved(moved)
     loops = plain_loops(moved) if plain_loops else None
     runs, others = [], []
+
     for _ in range(nrepeat):
         runs.append(marked(run, turns))
         if loops:
@@ -111,7 +112,7 @@ def check(what: str, result, wanted, within: float = 0.0) -> None:
         raise WrongResult(f"{what}:{where} {result[at]:.17g}, wanted {wanted[at]:.17g}, within {within:g}.")
 
 
-# What takes the time of an exercise. Items: there are fewer than a device has threads.
+# The resource that limits an exercise. ITEMS: fewer than a device has threads.
 BYTES, ATOMICS, STRIDES, CALLS, ITEMS = "bytes", "atomics", "strides", "calls", "items"
 
 
@@ -145,6 +146,7 @@ def main(*exercises) -> None:
     """Runs an exercise by its name, with sizes from the command line: its keyword arguments are the options."""
     parser = argparse.ArgumentParser(description=inspect.getmodule(exercises[0]).__doc__)
     names = parser.add_subparsers(dest="name", required=True)
+
     for exercise in exercises:
         own = names.add_parser(exercise.__name__, help=exercise.__doc__.split("\n")[0], description=exercise.__doc__)
         own.add_argument("--backend", default="auto", help="auto, cpu, cuda, or stand-in: the CUDA side on a CPU")

@@ -85,7 +85,7 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
     for C, P, fields, dims in ((N, M, (E, E), (1, 3, 3)), (max(N // 10, 1), 9, (7, 5), (1, 3, 5))):
         for name, ((left_fields, right_fields), rank) in NINE.items():
             L, R = (fields[k] if has else 1 for k, has in enumerate((left_fields, right_fields)))
-            D1, D2 = (dims[1] if rank == 2 else 1, dims[2] if rank == 2 else dims[1] if rank else 1)
+            D1, D2 = {0: (1, 1), 1: (1, dims[1]), 2: (dims[1], dims[2])}[rank]
             K = P * D1 * D2
             left, right = rng.random((C, L, K)), rng.random((C, R, K))
             wanted = np.einsum("clk,crk->clr", left, right, optimize=True)
@@ -101,6 +101,7 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
                 run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
                 times[strategy] = seconds(backend, run, nrepeat)
                 out = backend.to_host(arrays["out"])
+
                 # two sums of K positive terms, each within K eps of its value, which is K at most
                 check(f"{name}, {strategy}", out, wanted, 2 * K * K * np.finfo(float).eps)
                 worst = max(worst, abs(out / wanted - 1).max())

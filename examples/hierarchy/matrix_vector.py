@@ -54,6 +54,7 @@ def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
     run = YAX_ATOMIC.bind(arrays, backend, quick=quick)
     time = timed(backend, run, nrepeat, bytes_of(N, M), turns=1)
     total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
+
     check("yax_atomic", total, N * M)
     say("yax_atomic", backend, (N, M), total, time, by=ATOMICS)
 
@@ -73,6 +74,7 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
         arrays = backend.placed(y=np.ones(N), A=np.ones((N, M), order=ORDERS[layout]), x=np.ones(M))
         run = kernel.bind(arrays, backend, quick=quick)
         times[layout] = timed(backend, run, nrepeat, bytes_of(N, M))
+
         check(f"yax_layout, {layout}", run.value("total"), N * M)
         by = on_a_device(backend, STRIDES) if layout == "right" else BYTES
         say(f"yax_layout {layout}", backend, (N, M), run.value("total"), times[layout], by=by)
@@ -94,6 +96,7 @@ def yax_attempts(backend, N=4096, M=1024, nrepeat=3, quick=False):
         run = kernel.bind(arrays, backend, Sizes(team), quick=quick)
         time = timed(backend, run, nrepeat, bytes_of(N, M), turns=1)
         total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
+
         check(f"yax {kernel.name}", total, N * M)
         say(f"yax {kernel.name}", backend, (N, M), total, time, by=ATOMICS)
 
@@ -118,7 +121,7 @@ YAX_LANES = declared(
 )
 SHARE = 4096  # columns of a team
 
-# What takes a device's time
+# The resource that limits a device
 SHORT_ROWS = {"flat": STRIDES, "team": CALLS, "parts": CALLS}
 LONG_ROWS = {"flat": ITEMS, "team": ITEMS, "lanes": ITEMS}
 
@@ -130,6 +133,7 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
         arrays = backend.placed(y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
         times = {}
         short = m < 1000
+
         for name, kernel, sizes, numbers in (
             ("flat", YAX_FLAT, Sizes(), {}),
             ("team", YAX_TEAM, Sizes("auto 32" if short else "auto 1024"), {}),
@@ -139,6 +143,7 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
             run = kernel.bind(arrays, backend, sizes, quick=quick, **numbers)
             times[name] = timed(backend, run, nrepeat, bytes_of(n, m))
             check(f"yax_rows_first, {name}", run.value("total"), n * m)
+
             by = on_a_device(backend, (LONG_ROWS if n < m else SHORT_ROWS).get(name, BYTES))
             say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], by=by)
 
@@ -173,6 +178,7 @@ def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
                 more = {"rows": 8} if method == "vector" else {}
                 run = SWEPT[method, layout].bind(arrays, backend, quick=quick, **more)
                 time = timed(backend, run, nrepeat, bytes_of(n, M))
+
                 check(f"yax_sweep {method} {layout}", run.value("total"), n * M)
                 by = on_a_device(backend, STRIDES) if (method == "flat") == (layout == "right") else BYTES
                 say(f"yax_sweep {method} {layout}", backend, (n, M), run.value("total"), time, by=by)
@@ -194,6 +200,7 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
         arrays = backend.placed(y=rows, A=np.ones((E, N, M)), x=np.ones((E, M)), result=np.full(E, np.nan))
         run = YAX_VECTOR.bind(arrays, backend, quick=quick)
         time = timed(backend, run, nrepeat, Moved(read=8 * E * (N * M + N + M), written=8 * E))
+
         check(f"yax_vector, elements, {name}", backend.to_host(arrays["result"]), N * M * y)
         check(f"yax_vector, {name}", run.value("total"), N * M * (E if name == "y = 1" else E * (E + 1) // 2))
         say("yax_vector", backend, (E, N, M), run.value("total"), time, f"({name})")
@@ -216,6 +223,7 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
     products = []
     # a warp for 32 columns and many rows; a core reads whole rows, one after the other
     tile = {"share": 512, "width": 32} if backend.in_warps else {"share": 16, "width": min(M, 4096)}
+
     for kernel, numbers in ((ROWS_OF, {}), (COLUMNS_OF, tile)):
         run = kernel.bind(backend.placed(**given), backend, quick=quick, **numbers)
         time = timed(backend, run, nrepeat, bytes_of(N, M))

@@ -22,6 +22,7 @@ def quiz(backend, E=7, N=32, nrepeat=10, quick=False):
         sizes = Sizes() if kernel is QUIZ_FLAT else Sizes(team=N)
         run = kernel.bind({}, backend, sizes, quick=quick, **numbers)
         time = timed(backend, run, nrepeat, 8)
+
         check(kernel.name, run.value("total"), wanted)
         say(kernel.name, backend, (E, N), run.value("total"), time, by=CALLS)
 
@@ -71,10 +72,12 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
         for a in kernel.arrays:
             order = "F" if a.layout == "LEFT" else "C"
             arrays |= backend.placed(**{a.name: np.zeros((N, M), order=order)})
+
         found = kernel.tune(arrays, backend, rounds=nrepeat, quick=quick)
         (model,) = [outcome for outcome in found if outcome.variant == Sizes()]
         check(f"{kernel.name}, left out", sum(outcome.seconds is None for outcome in found), 0)
         check(f"{kernel.name}, arrays as before", backend.to_host(arrays["A"].T), np.zeros((M, N)))
+
         for name, outcome in (("model", model), ("tuned", found[0])):
             run = kernel.bind(arrays, backend, outcome.variant, quick=quick)
             time = timed(backend, run, nrepeat, tiled(N, M))
@@ -88,6 +91,7 @@ def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
         arrays = backend.placed(A=np.full((N, M), np.nan), written=np.zeros((N, M)))
         run = kernel.bind(arrays, backend, quick=quick)
         time = timed(backend, run, nrepeat, tiled(N, M), turns=1)
+
         check(kernel.name, backend.to_host(arrays["A"]), np.add.outer(1000.0 * np.arange(N), np.arange(M)))
         check(f"{kernel.name}, total", run.value("total"), wanted)
         check(f"{kernel.name}, count", run.value("count"), N * M)
@@ -131,6 +135,7 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
         more = {"rows": 8} if layout == "lanes" else {}
         run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b, **more)
         time = timed(backend, run, nrepeat, part_bytes(backend, layout, N, M * (b - a)))
+
         check(kernel.name, run.value("total"), wanted)
         by = BYTES if layout == "lanes" else on_a_device(backend, STRIDES)
         closed = f"(closed form {wanted})"
@@ -149,6 +154,7 @@ def scan(backend, nrepeat=3, quick=False):
         run = SCAN_OF_THREE.bind(arrays, backend, quick=quick)
         time = timed(backend, run, nrepeat, 24 * n)
         i = np.arange(n)
+
         check(f"scan of {n}", backend.to_host(arrays["prefix"]), np.tile(i * (i - 1) // 2, (3, 1)))
         check(f"scan of {n}, total", backend.to_host(arrays["total"]), [n * (n - 1) // 2] * 3)
         say("scan", backend, (n,), backend.to_host(arrays["total"])[0], time, by=CALLS)
@@ -165,6 +171,7 @@ def scan_range(backend, N=10_000_000, nrepeat=3, quick=False):
     arrays = backend.placed(v=v, before=np.zeros_like(v))
     run = SCAN_OF_ALL.bind(arrays, backend, quick=quick)
     time = timed(backend, run, nrepeat, Moved(read=8 * N, written=8 * N))
+
     check("scan_range", backend.to_host(arrays["before"]), np.cumsum(v) - v)
     check("scan_range, total", run.value("total"), v.sum())
     say("scan_range", backend, (N,), run.value("total"), time)
@@ -179,15 +186,17 @@ SINGLE = declared(
 
 
 def single(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
-    """Exercise 17: what one thread does for its team, one lane for its member, and the values that they pass on."""
+    """Exercise 17: work of a single thread for its team, of a single lane for its member; their values reach all."""
     zero = np.zeros(1, np.int64)
     arrays = backend.placed(teams=zero, members=zero.copy(), seen=np.full((E, N, M), np.nan))
     run = SINGLE.bind(arrays, backend, quick=quick)
     time = timed(backend, run, nrepeat, 8 * E * N * M, turns=1)
     teams, members = (backend.to_host(arrays[name])[0] / (1 + nrepeat) for name in ("teams", "members"))
+
     check("single, teams", teams, E)
     check("single, members", members, E * N)
     wanted = 1000.0 + np.add.outer(np.arange(E), 10 * np.arange(N))
+
     check("single, value", backend.to_host(arrays["seen"]), np.repeat(wanted[:, :, None], M, 2))
     say("single", backend, (E, N, M), members, time, f"({teams:g} teams)", by=CALLS)
 

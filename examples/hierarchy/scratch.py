@@ -27,6 +27,7 @@ def sums(kernel, backend, E, Q, V, nrepeat, quick, **more):
     """A = B = 1, then A = e + q and B = i. more: of bind."""
     i = np.arange(V, dtype=float)
     e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
+
     for A, B, wanted in (
         (np.ones((E, Q, V)), np.ones((E, V)), np.full((E, Q), float(V))),
         (np.repeat(e_q[:, :, None], V, 2), np.repeat(i[None], E, 0), e_q * (V * (V - 1) // 2)),
@@ -34,6 +35,7 @@ def sums(kernel, backend, E, Q, V, nrepeat, quick, **more):
         arrays = backend.placed(A=A, B=B, result=np.full((E, Q), np.nan))
         run = kernel.bind(arrays, backend, quick=quick, **more)
         time = timed(backend, run, nrepeat, field_bytes(E, Q, V))
+
         check(kernel.name, backend.to_host(arrays["result"]), wanted)
         check(f"{kernel.name}, total", run.value("total"), wanted.sum())
         say(kernel.name, backend, (E, Q, V), run.value("total"), time)
@@ -75,6 +77,7 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     i = np.arange(V, dtype=float)
     e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
     given = dict(A=np.repeat(e_q[:, :, None], V, 2), B=np.repeat(i[None], E, 0), result=np.full((E, Q), np.nan))
+
     for layout in ("right", "left"):
         arrays = backend.placed(**{name: np.array(values, order=ORDERS[layout]) for name, values in given.items()})
         for body in ("per_element", "per_point", "per_pair"):
@@ -83,6 +86,7 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
             of_a_line = 1 if (body, layout) == ("per_point", "left") else 8  # columns lie apart
             time = timed(backend, run, nrepeat, field_bytes(E, Q, V, of_a_line))
             result = backend.to_host(arrays["result"].T).T
+
             check(f"field {body} {layout}", result, e_q * (V * (V - 1) // 2))
             by = TAKES[layout].get(body, BYTES)
             if (body, layout) != ("per_point", "left"):  # where neighbours are columns apart, on a CPU, too
@@ -144,6 +148,7 @@ def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
     time = timed(backend, run, nrepeat, Moved(written=8 * E * (n0 + n1), read=8 * E * (n0 + n1)))
     e, sum_to = np.arange(E), lambda n: n * (n - 1) / 2
     wanted = sum_to(n0) + e * n0 + sum_to(n1) - e * n1 + rows * n * e + sum_to(n) * sum_to(rows)
+
     check("scratch_levels", backend.to_host(arrays["result"]), wanted)
     total = backend.to_host(arrays["result"]).sum()
     mib = f"(level 1: {run.resident} resident teams x {run.scratch[1]} bytes, {run.arena / 2**20:.4g} MiB held)"
@@ -174,6 +179,7 @@ def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
     run = SLICING.bind(arrays, backend, quick=quick)
     time = timed(backend, run, nrepeat, slicing_bytes(C, L, R, P))
     out = backend.to_host(arrays["out"])
+
     check("slicing", out, np.einsum("clp,crp->clr", left, right))
     say("slicing", backend, (C, L, R, P), abs(out).sum(), time, by=STRIDES)  # a lane reads a row of the right field
 

@@ -48,6 +48,7 @@ def unique_token_pool(backend, N=10_000_000, M=2**19, nrepeat=1, quick=False):
     run = UNIQUE_TOKEN_POOL.bind(arrays, backend, quick=quick, n=N)
     time = timed(backend, run, nrepeat, 32 * N, turns=1)
     largest = told(backend, arrays, M, N * (1 + nrepeat))
+
     check("unique_token_pool, ids still held", run.tokens["pool"].held, 0)
     say("unique_token_pool", backend, (N, M), N, time, f"(largest id {largest})", by=ATOMICS)
 
@@ -97,9 +98,11 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
         got = {name: backend.to_host(a) for name, a in arrays.items()}
         members = run.members
         teams = got["count"].sum() / members / (1 + nrepeat)
+
         check(f"unique_token_team, teams with a pool of {size}", teams, E)
         check("unique_token_team, ids held twice", got["overlaps"][0], 0)
         check("unique_token_team, ids still held", run.tokens["pool"].held + got["held"][0], 0)
+
         most = int(got["most"][0])
         check("unique_token_team, ids held beyond the resident teams", max(most - min(size, run.resident), 0), 0)
         more = f"(pool of {size}; at most {most} ids held at the same time, {run.resident} teams resident)"
@@ -133,6 +136,7 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
     wanted = np.bincount(bins, minlength=M)
     given = backend.placed(bin=bins)
     share = {"share": 32768 if backend.in_warps else 131072}  # numbers of a team, which adds its bins once
+
     for kernel, numbers, shape in (
         (SCATTER_ATOMICS, {}, (M,)),
         (SCATTER_TEAMS, share, (M,)),
@@ -144,6 +148,7 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
         run = kernel.bind(arrays, backend, quick=quick, **numbers)
         time = timed(backend, run, nrepeat, 8 * N, turns=1)
         result = backend.to_host(out).reshape(-1, M).sum(0) / (1 + nrepeat)
+
         check(kernel.name, result, wanted)
         say(kernel.name, backend, (N, M), result.sum(), time, by=ATOMICS)
 

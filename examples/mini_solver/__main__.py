@@ -53,7 +53,7 @@ COMMANDS = {
     "verify": (VERIFY, f"Run the checks; write their table and pictures. Checks: {', '.join(verify.CHECKS)}."),
     "scaling": (SCALING, "Under mpirun: the same flow on 1, 2, 4, ... of the ranks."),
 }
-MEETING = 2.0  # s, in which ranks with the same error find one another
+MEETING = 2.0  # s; ranks with the same error find each other in this time
 
 
 def parser_of(command) -> argparse.ArgumentParser:

@@ -39,7 +39,7 @@ def rows(case, scheme, ns) -> dict:
         "gruneisen": 1,
     }
 
-    # Of the scheme.
+    # Arrays of the scheme.
     found |= {"kept": 2 + searched} if scheme.conservative else {"T": 1}
     if scheme.phases:
         found |= {"gamma_eq": 1, "phases_steps": 1} | dict.fromkeys(AMOUNTS, 1)
@@ -50,7 +50,7 @@ def rows(case, scheme, ns) -> dict:
     if scheme.source:
         found |= {"source": ns + 4}
 
-    # Of the parts.
+    # Arrays of the parts.
     if scheme.limited:
         found |= limiter.arrays(ns, case.dimensions)
     if case.chemistry["kind"] != "none":
@@ -60,7 +60,7 @@ def rows(case, scheme, ns) -> dict:
     if case.axisymmetric:
         found |= {"around": 2}
 
-    # Of each direction.
+    # Arrays of each direction.
     for axis in AXES[: case.dimensions]:
         found[f"flux_{axis}"] = ns + 5
         if scheme.viscous:

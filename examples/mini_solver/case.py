@@ -175,8 +175,8 @@ def _read_table(given, schema, where) -> dict:
 
 
 def _side(given, axis, side) -> list[dict]:
-    """The boundaries of a side in section [boundary]: each has its kind, the keys of that kind, the formula `where`,
-    which is true on its faces. The last boundary has "" and takes the faces that are left."""
+    """The boundaries of a side in section [boundary]: each has its kind, the keys of that kind, and a formula `where`,
+    true on its faces. The last boundary has "" and takes the faces that are left."""
     where = f"{axis}_{side}"
     wanted(not (axis in given and where in given), f"[boundary]: both '{axis}' and '{where}' are given; give one.")
     value = given.get(where, given.get(axis, "periodic"))

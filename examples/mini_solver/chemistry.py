@@ -73,7 +73,7 @@ class Chemistry:
         return self.mixture.species.mechanism.composition / self.mixture.species.W[:, None]
 
     def complaint(self, field) -> str:
-        """The first cell whose integration failed, and its state, which it has kept; "" without such a cell.
+        """A text about the first cell whose integration failed, with its state; "" without such a cell.
         field(name): a field on the host."""
         failed = self.block.host(self.block.interior("failed")[0])
         if not failed.any():

@@ -117,7 +117,7 @@ class Exchange:
                 continue
             if (d, side) in self._boxes:
                 source = self._boxes[d, side][1]
-            else:  # this block fills a periodic direction: its fringe is a copy of its other side
+            else:  # a block alone in a periodic direction: its fringe is a copy of the opposite side
                 source = self._slab(d, 1 - side, inside=True)
 
             moves.append((self._slab(d, side, inside=False), source))
@@ -192,8 +192,8 @@ class Exchange:
 
         mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
         if self.way == "nccl":
-            # Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends
-            # from its low side the other takes in at its high side: so high comes first among what is received.
+            # Messages between two ranks pair up in their order. If two ranks are neighbours on both sides, the
+            # message from a low side arrives at a high side: the high side receives first.
             out, into = [(a, other) for _, other, a, _ in mine], [(b, other) for _, other, _, b in reversed(mine)]
             self._messages.exchange(out, into)
             return []

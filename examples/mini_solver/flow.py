@@ -200,7 +200,7 @@ class Flow:
         return {name: self.block.host(values) for name, values in found.items()}
 
     def known_fields(self) -> list[str]:
-        """The fields that the flow carries, and those that follow from them."""
+        """The fields of the flow, and the fields that follow from them."""
         species = [f"Y_{name}" for name in self.mixture.names]
         return ["rho", *PRIMITIVE, "T", *species, "mach", *phase_names(self)]
 

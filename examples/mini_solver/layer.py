@@ -28,7 +28,7 @@ def of_equation(kernel: str, mixture) -> str:
 def open_frame(backend="auto", comm=None) -> Frame:
     """A Frame whose device is chosen by the rank on the node when the first flow begins.
 
-    backend: "auto" (FRAME_BACKEND; else a GPU where there is one), "cpu" or "cuda". comm: mpi4py communicator of all
+    backend: "auto" (FRAME_BACKEND, else a GPU if there is one), "cpu" or "cuda". comm: mpi4py communicator of all
     ranks that compute, or None; with a communicator all ranks have to call it. Errors: BackendError, ArgumentError.
     """
     declare()

@@ -21,7 +21,7 @@ PATIENCE = 2**29  # looks at a word, some 0.7 us each: minutes
 
 
 def node() -> str:
-    """The same text on all ranks that one running system serves."""
+    """A text that is the same for all ranks on a running system."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip()
@@ -118,7 +118,7 @@ class Mailboxes(Shared):
         return Box.packed(self.base + self._at[d, side] + self._slot(shape), shape, -self._slot(shape) // 8)
 
     def send(self, d, side) -> Box:
-        """The box to which messages of that side go: the neighbour takes them in at its other side."""
+        """The box for messages of this side. The neighbour receives them at its opposite side."""
         other, shape = self._messages[d, side]
         return Box.packed(self.opened[other] + self.cards[other]["at"][d, 1 - side], shape, self._slot(shape) // 8)
 

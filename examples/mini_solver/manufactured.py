@@ -15,34 +15,49 @@ class Gas:
     def __init__(self, species):
         sp = self.sp = species
         kappa = 0.37464 + 1.54226 * sp.omega - 0.26992 * sp.omega**2
-        self.kappa, self.a = kappa, np.sqrt(np.outer(sp.a, sp.a)) * (1 - sp.kij)
+        self.kappa = kappa
+        self.a = np.sqrt(np.outer(sp.a, sp.a)) * (1 - sp.kij)
 
     def at(self, T, rho_k):
+        """p [Pa], rho e [J/m3] and h_k [J/kg] at T (...) and partial densities rho_k (2, ...)."""
         sp = self.sp
-        wide = (-1, *(1,) * T.ndim)
-        n_k = rho_k / sp.W.reshape(wide)
+
+        def wide(numbers):
+            return numbers.reshape(-1, *(1,) * T.ndim)
+
+        # Amounts in mol/m3, and the square root of alpha with its slope.
+        W, kappa = wide(sp.W), wide(self.kappa)
+        n_k = rho_k / W
         n = n_k.sum(0)
-        root = np.sqrt(T / sp.Tc.reshape(wide))
-        f = 1 + self.kappa.reshape(wide) * (1 - root)
-        f_T = -self.kappa.reshape(wide) * root / (2 * T)
+        root = np.sqrt(T / wide(sp.Tc))
+        f = 1 + kappa * (1 - root)
+        f_T = -kappa * root / (2 * T)
+
+        # Attraction A = sum_ij n_i n_j a_ij, its slopes in T and n_k; covolume B.
         Kf = np.einsum("ij,j...->i...", self.a, n_k * f)  # sum_j a_ij n_j f_j
         Kg = np.einsum("ij,j...->i...", self.a, n_k * f_T)
-        A, A_T = (n_k * f * Kf).sum(0), 2 * (n_k * f * Kg).sum(0)
-        A_k, A_Tk = 2 * f * Kf, 2 * (f * Kg + f_T * Kf)
-        B = (n_k * sp.b.reshape(wide)).sum(0)
+        A = (n_k * f * Kf).sum(0)
+        A_T = 2 * (n_k * f * Kg).sum(0)
+        A_k = 2 * f * Kf
+        A_Tk = 2 * (f * Kg + f_T * Kf)
+        b_k = wide(sp.b)
+        B = (n_k * b_k).sum(0)
         D = 1 + 2 * B - B * B
         L = np.log((1 + (1 + ROOT2) * B) / (1 + (1 - ROOT2) * B)) / (2 * ROOT2 * B)
-        c = sp.nasa_low.T.reshape(7, *wide[:1], *(1,) * T.ndim)
+
+        # Pressure, and energy by the ideal gas and the departure.
+        c = [wide(column) for column in sp.nasa_low.T]
         h0 = R * (c[5] + T * (c[0] + T * (c[1] / 2 + T * (c[2] / 3 + T * (c[3] / 4 + T * c[4] / 5)))))
         p = n * R * T / (1 - B) - A / D
         e = (n_k * h0).sum(0) - n * R * T + (T * A_T - A) * L
-        b_k = sp.b.reshape(wide)
+
+        # Partial enthalpies at constant T and p, from the slopes at constant T and volume.
         p_k = R * T / (1 - B) + n * R * T * b_k / (1 - B) ** 2 - A_k / D + A * (2 - 2 * B) * b_k / D**2
         e_k = h0 - R * T + (T * A_Tk - A_k) * L + (T * A_T - A) * (1 / D - L) / B * b_k
         p_T = n * R / (1 - B) - A_T / D
         h_k = e_k + T * p_T * p_k / (n_k * p_k).sum(0)
 
-        return p, e, h_k / sp.W.reshape(wide)
+        return p, e, h_k / W
 
 
 class Flow:

@@ -45,7 +45,7 @@ class Box:
 
 
 def bind_moves(backend, parts, keep=(), count=0, last_decides=False):
-    """run(), which does all of it in one launch. parts: (to, from) or (to, from, factor, added), views of arrays
+    """A function that copies all parts in one launch. parts: (to, from) or (to, from, factor, added), views of arrays
     (rows, nz, ny, nx) or Boxes of one shape; `from` may have 1 where `to` has more. No part may read what another
     writes. count: device address of the number of messages so far, where boxes have slots. last_decides: where the last
     row is 1 nobody reads the others, and they may stay as they are. Raises ValueError for shapes that do not go

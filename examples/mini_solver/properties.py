@@ -36,7 +36,7 @@ class Properties:
             return lambda: run(points)
 
         def together(*asked):
-            """One launch for several (outputs, inputs). Outputs of the first are inputs of the next, in registers."""
+            """A launch for several (outputs, inputs). Outputs of each are inputs of the next, and stay in registers."""
             names, made = [], []
             for outputs, given in asked:
                 if outputs:

@@ -147,6 +147,7 @@ class BoilingMixture(Gas):
         if p <= 0:
             return math.inf, None, None
         w = X * np.exp(of_x) / p  # an ideal gas
+
         for _ in range(200):
             y, before = w / w.sum(), w
             volume = self._thin_volume(T, p, y[:, 0])
@@ -155,6 +156,7 @@ class BoilingMixture(Gas):
                 break
         else:
             raise RuntimeError(f"the first vapour at {T} K, {rho} kg/m3 is not found")
+
         return math.log(w.sum()), y[:, 0], volume
 
     def _thin_volume(self, T, p, y):
@@ -179,10 +181,11 @@ class BoilingMixture(Gas):
         return [(self.one, rho, kink), (Both(self), kink, to)]
 
     def _kink(self, rho, T):
-        """Density at which the isentrope of the liquid begins to boil; None where it does not down to half of it. It
-        sets the start of two phases."""
+        """Density at which the isentrope of the liquid begins to boil; None if it does not boil down to rho/2. The
+        kink is the start of two phases."""
         x, end = math.log(rho), math.log(0.5 * rho)
         ends = np.linspace(x, end, 200)
+
         for x0, x1 in zip(ends[:-1], ends[1:]):
             after = march(self.one, math.exp(x0), T, math.exp(x1), 1, 1)[-1, 1]
             if self.boils(after, math.exp(x1)):

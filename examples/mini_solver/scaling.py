@@ -217,7 +217,7 @@ def main(comm, study, backend=None, path=None) -> int:
         try_folder(pathlib.Path(path).parent)
     mailboxes.PATIENCE = 2**25  # nothing here takes longer than half a minute
 
-    # One Frame for all flows: each rank keeps its device.
+    # All flows share a Frame: each rank keeps its device.
     frame = layer.open_frame(backend or "auto", comm)
     layer.begin(frame, study.case("strong", (1, 1, 1)).make_mixture())
 

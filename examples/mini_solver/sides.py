@@ -9,7 +9,7 @@ from .expression import Expression, Place
 from .properties import KEPT, kept_rows
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
-# What flow does at a face: (the kind of boundary that cannot be met then, what is meant instead).
+# {flow at a face: (the kind of boundary that does not permit it, the text of the report)}
 MISUSE = {
     "enters": ("supersonic_outlet", "what comes in there is the cell beside it. An inlet or an outlet is meant?"),
     "leaves faster than sound": ("outlet", "its pressure cannot be met. A supersonic_outlet is meant?"),
@@ -75,7 +75,7 @@ def named_as_in(mixture, table, where) -> dict:
 class Side:
     """A side of the domain, where the block of this rank touches it.
 
-    parts: its boundaries, each with the formula `where` that says on which faces it lies; the last one takes the rest.
+    parts: its boundaries, each with a formula `where`, true on its faces; the last boundary takes the rest.
     bind(name, **renamed): a stencil kernel over the block.
 
     Raises CaseError for values that make no sense.

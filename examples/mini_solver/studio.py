@@ -48,7 +48,7 @@ class Film:
 
 
 class Studio:
-    """Where frames are drawn, with one figure that is filled anew for each of them."""
+    """Draws frames, all in the same figure, which is filled anew for each frame."""
 
     def __init__(self, sheet: Sheet):
         self.sheet = sheet
@@ -57,7 +57,7 @@ class Studio:
         self._pil = importlib.import_module("PIL.Image")
 
     def frame(self, order: Frame):
-        """Draw a frame; its limits are those of the case, else of its fields."""
+        """Draw a frame, within the limits of the case if it has some, else of the fields."""
         picture = self._picture
         own = {name: picture.limits(name, plane) for name, plane in order.planes.items()}
         rgb = picture.draw(order.planes, own | self.sheet.limits, self.sheet.scene.title_at(order.time))
@@ -111,7 +111,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # What comes is of the classes of the module by its name, not of __main__.
+    # Messages are instances of the classes of the module by its name, not of __main__.
     module = importlib.import_module("examples.mini_solver.studio")
     try:
         module.main()

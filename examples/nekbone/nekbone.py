@@ -85,7 +85,9 @@ class Nekbone:
         operator = ax.bind({"D": be.from_host(D), "u": self.p, "w": self.w, **g}, E)
         fields = dict(x=self.x, r=self.r, p=self.p, w=self.w, v=self.v, f=self.f)
         flat = {name: fields[name].reshape(-1) for name in "rp"}
-        at = lambda a, k: a[k : k + 1]
+
+        def at(array, k):
+            return array[k : k + 1]
 
         def bound(kernel, names, **more):
             return kernel.bind({**{x: fields[x] for x in names}, **more}, be, quick=quick, **brick)

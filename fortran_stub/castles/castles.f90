@@ -14,6 +14,7 @@ program castles
   use castlesBlock
   use castlesRhs
   implicit none
+
   external :: frame_finalize
 
   type(CastlesInputs) :: inputs
@@ -44,15 +45,18 @@ program castles
 
   ok = .true.
   times = huge(1.0_dp)
+
   do round = 1, inputs%repeats                ! in turns, so that both have the same load; the fastest of each counts
     if (inputs%properties /= 'frame') call solve(.false., times(:, 1))
     if (inputs%properties == 'both') answer = g%Q
     if (inputs%properties /= 'fortran') call solve(.true., times(:, 2))
   end do
+
   if (inputs%properties == 'both') then
     call compare()
     if (rank == 0) call printRatios()
   end if
+
   call MPI_Allreduce(MPI_IN_PLACE, ok, 1, MPI_LOGICAL, MPI_LAND, MPI_COMM_WORLD, ierr)
   call frame_finalize()
   call endRanks('castles', merge(0, 1, ok), '')
@@ -84,6 +88,7 @@ contains
     comm_time = 0
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
     start = MPI_Wtime()
+
     do step = 1, inputs%steps
       if (step > 1 .and. mod(step - 1, inputs%every) == 0 .and. inputs%grow_x > 0) then
         call growGrid(inputs, inputs%grow_x, g)
@@ -92,14 +97,18 @@ contains
         deallocate(change)
         allocate(change(g%n(1), g%n(2), g%n(3), g%nq))
       end if
+
       Q0 = inside(g%Q)
+
       do stage = 1, 3                      ! Shu and Osher's Runge-Kutta scheme
         call fillBoundaries(inputs, g)
         call rhs(g, s, change)
+
         if (stage == 1) then
           dt = inputs%cfl/acousticRate(g, s)
           residual = [sum((change(:, :, :, 1)/inputs%pressure)**2), real(product(g%n), dp)]
         end if
+
         do m = 1, g%nq
           do k = 1, g%n(3)
             do j = 1, g%n(2)
@@ -110,8 +119,10 @@ contains
           end do
         end do
       end do
+
       t = t + dt
     end do
+
     took(1) = MPI_Wtime() - start
     call releaseCells(s)
     took(2:3) = [property_time, comm_time]
@@ -124,6 +135,7 @@ contains
   function inside(Q)
     real(dp), intent(in) :: Q(:,:,:,:)
     real(dp) :: inside(g%n(1), g%n(2), g%n(3), g%nq)
+
     inside = Q(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, :)
   end function inside
 
@@ -132,6 +144,7 @@ contains
     real(dp), intent(in)    :: t, residual(2)
     real(dp), intent(inout) :: time(4)
     real(dp) :: mean(3), low(2), high(2), all(2)
+
     mean = [sum(g%Q(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, 1)), sum(g%Q(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, 2)), &
             sum(g%Q(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, 5))]
     low = [minval(g%Q(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, 1)), minval(g%Q(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, 5))]
@@ -160,6 +173,7 @@ contains
   !! 1/(1 - s + s/r) times faster, and at most 1/(1 - s) times.
   subroutine printRatios()
     real(dp) :: faster, share, ratio, allowed, most
+
     faster = times(1, 1)/times(1, 2)
     ratio = times(2, 1)/times(2, 2)
     share = times(2, 1)/times(1, 1)
@@ -177,8 +191,10 @@ contains
   subroutine compare()
     real(dp) :: worst(4), range
     integer  :: m
+
     range = maxval(abs(inside(g%Q(:, :, :, :))) - 0)
     worst = 0
+
     associate (a => answer(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, :), b => g%Q(3:g%n(1) + 2, 3:g%n(2) + 2, 3:g%n(3) + 2, :))
       range = maxval(abs(a(:, :, :, 2:4)))
       call MPI_Allreduce(MPI_IN_PLACE, range, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
@@ -189,6 +205,7 @@ contains
       worst(3) = maxval(abs(a(:, :, :, 5)/b(:, :, :, 5) - 1))
       worst(4) = maxval(abs(a(:, :, :, 6:) - b(:, :, :, 6:)))
     end associate
+
     call MPI_Allreduce(MPI_IN_PLACE, worst, 4, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
     ok = ok .and. all(worst <= inputs%tolerance)
     if (rank == 0) print '(/,4(a,es9.2),a,es9.2)', 'Largest differences: p', worst(1), ', velocity', worst(2), ', T', worst(3), &

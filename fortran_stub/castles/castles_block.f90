@@ -32,26 +32,31 @@ contains
     character(len=*), intent(out)   :: message
     real(dp), allocatable :: state(:,:,:,:), rho(:,:,:), h(:,:,:)
     integer :: ranks, dims(2), at(2), d, j, k, ierr
+
     message = ''
     call MPI_Comm_size(comm, ranks, ierr)
     dims = 0
     call MPI_Dims_create(ranks, 2, dims, ierr)
+
     if (any(inputs%cells(2:3)/dims < FRINGE)) then
       write(message, '(a,i0,a,2(i0,a))') 'cells = ', inputs%cells(2), ', too few for ', dims(1), ' x ', dims(2), &
         ' ranks in y and z: each needs 2 cells in either direction.'
       return
     end if
+
     call MPI_Cart_create(comm, 2, dims, [.false., .true.], .false., g%comm, ierr)
     call MPI_Comm_rank(g%comm, g%rank, ierr)
     call MPI_Cart_coords(g%comm, g%rank, 2, at, ierr)
     g%global = inputs%cells
     g%n = g%global
     g%first = 0
+
     do d = 1, 2
       call MPI_Cart_shift(g%comm, d - 1, 1, g%low(d), g%high(d), ierr)
       g%first(d + 1) = at(d)*g%global(d + 1)/dims(d)
       g%n(d + 1) = (at(d) + 1)*g%global(d + 1)/dims(d) - g%first(d + 1)
     end do
+
     g%spacing = inputs%spacing
     g%nq = inputs%ns + 5
     if (associated(g%Q)) call releaseField(g%Q)
@@ -59,11 +64,13 @@ contains
     call fillStream(inputs, g, 1)
 
     allocate(state(1, g%n(2), g%n(3), g%nq), rho(1, g%n(2), g%n(3)), h(1, g%n(2), g%n(3)))
+
     do k = 1, g%n(3)
       do j = 1, g%n(2)
         call stream(inputs, g, 0, j, k, state(1, j, k, :))
       end do
     end do
+
     g%inlet = state(1, :, :, [2, 3, 4, (j, j = 6, g%nq)])
     g%T_inlet = state(1, :, :, 5)
     state(:, :, :, 2:4) = 0
@@ -78,6 +85,7 @@ contains
     type(Grid), intent(inout)       :: g
     real(dp), pointer, contiguous   :: old(:,:,:,:)
     integer :: have
+
     have = g%n(1)
     old => g%Q
     g%n(1) = have + more
@@ -91,12 +99,14 @@ contains
   !> Pins the field: its memory stays in place until it is released, and the layer relies on that.
   subroutine allocateField(g)
     type(Grid), intent(inout) :: g
+
     allocate(g%Q(g%n(1) + 2*FRINGE, g%n(2) + 2*FRINGE, g%n(3) + 2*FRINGE, g%nq))
     call frame_pin(g%Q)
   end subroutine allocateField
 
   subroutine releaseField(Q)
     real(dp), pointer, contiguous, intent(inout) :: Q(:,:,:,:)
+
     call frame_unpin(Q)
     deallocate(Q)
   end subroutine releaseField
@@ -106,6 +116,7 @@ contains
     type(Grid), intent(inout)       :: g
     integer, intent(in)             :: from
     integer :: i, j, k
+
     do k = 1, g%n(3)
       do j = 1, g%n(2)
         do i = from, g%n(1)
@@ -124,6 +135,7 @@ contains
     real(dp), intent(out)           :: Q(:)
     real(dp), parameter :: twopi = 6.283185307179586_dp
     real(dp) :: x, y, z, share, wave
+
     x = (i - 0.5_dp)/inputs%cells(1)               ! the window at the start has length 1
     y = (g%first(2) + j - 0.5_dp)/g%global(2)
     z = (g%first(3) + k - 0.5_dp)/g%global(3)
@@ -144,17 +156,20 @@ contains
     real(dp), pointer, contiguous   :: Q(:,:,:,:)
     real(dp) :: t0
     integer  :: nx, ny, nz, f, m
+
     nx = g%n(1); ny = g%n(2); nz = g%n(3)
     Q => g%Q
 
     ! Inlet: velocity, composition and enthalpy are given. The pressure comes from inside; T follows from h and p.
     call temperatureOfInlet(g%h_inlet, Q(3, 3:ny + 2, 3:nz + 2, 1), g%inlet(:, :, 4:), g%T_inlet)
+
     do f = 1, FRINGE
       Q(f, 3:ny + 2, 3:nz + 2, 1) = Q(3, 3:ny + 2, 3:nz + 2, 1)
       Q(f, 3:ny + 2, 3:nz + 2, 2:4) = g%inlet(:, :, :3)
       Q(f, 3:ny + 2, 3:nz + 2, 5) = g%T_inlet
       Q(f, 3:ny + 2, 3:nz + 2, 6:) = g%inlet(:, :, 4:)
     end do
+
     ! Outlet: the pressure is given. All other variables come from inside.
     do f = 1, FRINGE
       Q(nx + 2 + f, 3:ny + 2, 3:nz + 2, :) = Q(nx + 2, 3:ny + 2, 3:nz + 2, :)
@@ -165,6 +180,7 @@ contains
     call exchange(g, 1, Q(:, 3:4, 3:nz + 2, :), Q(:, ny + 1:ny + 2, 3:nz + 2, :), Q(:, 1:2, 3:nz + 2, :), Q(:, ny + 3:ny + 4, &
                                                                                                             3:nz + 2, :))
     comm_time = comm_time + MPI_Wtime() - t0
+
     ! Walls: no slip, adiabatic, no flux through them.
     do f = 1, FRINGE
       do m = 1, g%nq
@@ -173,6 +189,7 @@ contains
                                                                                                             + 2, m)
       end do
     end do
+
     t0 = MPI_Wtime()
     call exchange(g, 2, Q(:, :, 3:4, :), Q(:, :, nz + 1:nz + 2, :), Q(:, :, 1:2, :), Q(:, :, nz + 3:nz + 4, :))
     comm_time = comm_time + MPI_Wtime() - t0
@@ -187,6 +204,7 @@ contains
     real(dp), intent(inout) :: fringe_low(:,:,:,:), fringe_high(:,:,:,:)
     real(dp), allocatable :: going(:,:,:,:), coming(:,:,:,:)
     integer :: ierr
+
     going = my_low
     coming = fringe_high
     call MPI_Sendrecv(going, size(going), MPI_DOUBLE_PRECISION, g%low(d), 1, coming, size(coming), MPI_DOUBLE_PRECISION, &

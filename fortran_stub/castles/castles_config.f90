@@ -26,6 +26,7 @@ contains
     character(len=32)  :: properties, backend, chung, diffusion, takahashi
     integer  :: num_devices, chunk, n_species, steps, repeats, every, grow_x, cells(3), stat
     real(dp) :: spacing(3), cfl, pressure, u_low, u_high, T_low, T_high, tolerance, Y_low(max_species), Y_high(max_species)
+
     namelist /CastlesCase/ mixture, phase, properties, backend, chung, diffusion, takahashi, num_devices, chunk, n_species, &
       steps, repeats, every, grow_x, cells, spacing, cfl, pressure, u_low, u_high, T_low, T_high, tolerance, Y_low, Y_high
 
@@ -59,6 +60,7 @@ contains
   subroutine checkCastles(inputs, message)
     class(CastlesInputs), intent(inout) :: inputs
     character(len=*), intent(out)       :: message
+
     call checkLayer(inputs, message)
     if (message /= '') return
     if (inputs%every < 1) write(message, '(a,i0,a)') 'every = ', inputs%every, ', wanted at least 1.'

@@ -17,9 +17,11 @@ contains
     real(dp), intent(out) :: a, aT
     real(dp) :: g(ns), gT(ns), xx
     integer  :: i, j
+
     call prEOSCalcRootAlpha(T, g, gT)
     a = 0
     aT = 0
+
     do j = 1, ns
       do i = 1, ns
         xx = X(i)*X(j)*aij(i, j)
@@ -34,6 +36,7 @@ contains
     real(dp), intent(in)  :: T, p, Y(ns), u, v, w
     real(dp), intent(out) :: rho, h0
     real(dp) :: X(ns), Wmix, a, aT, bm, vol, L, h_ig, cp_ig, h
+
     call prEOSCalcMoleFractions(Y, X, Wmix)
     call attraction(T, X, a, aT)
     call prEOSCalcBmix(X, bm)
@@ -53,6 +56,7 @@ contains
     real(dp) :: X(ns), Wmix, a, aT, aTT, Z, e, cp, cv, gam, cp_ig, bm, v, L, den, pT, pv
     real(dp) :: g(ns), gT(ns), S, ST, v_k, h_k, co(6)
     integer  :: j, k
+
     call prEOSCalcMoleFractions(Y, X, Wmix)
     call prEOSCalcAmix(T, X, a, aT, aTT)
     call prEOSThermalOfAmix(T, p, X, Wmix, a, aT, aTT, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
@@ -63,20 +67,25 @@ contains
     call prEOSCalcPressureDerivatives(T, v, a, aT, bm, pT, pv)
     den = v*v + 2*bm*v - bm*bm
     call prEOSCalcRootAlpha(T, g, gT)
+
     do k = 1, ns
       S = 0                                            ! half the derivative of n^2 a in n_k, and its derivative in T
       ST = 0
+
       do j = 1, ns
         S = S + X(j)*aij(j, k)*g(j)
         ST = ST + X(j)*aij(j, k)*gT(j)
       end do
+
       ST = gT(k)*S + g(k)*ST
       S = g(k)*S
+
       if (T <= T_mid(k)) then
         co = nasa_low(:6, k)
       else
         co = nasa_high(:6, k)
       end if
+
       v_k = -(Rgas*T/(v - bm)*(1 + b(k)/(v - bm)) - 2*S/den + 2*a*(v - bm)*b(k)/den**2)/pv
       h_k = Rgas*(co(6) + T*(co(1) + T*(co(2)/2 + T*(co(3)/3 + T*(co(4)/4 + T*co(5)/5)))))
       h_k = h_k - Rgas*T + p*v_k + 2*(T*ST - S)*L + (T*aT - a)*((v/den - L)*b(k)/bm - v_k/den)
@@ -94,13 +103,16 @@ contains
     real(dp), intent(inout) :: T
     real(dp) :: X(ns), Wmix, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig, dT
     integer  :: it
+
     call prEOSCalcMoleFractions(Y, X, Wmix)
+
     do it = 1, 50
       call prEOSThermalProperties(T, p, X, Wmix, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
       dT = (h_wanted - h)/cp
       T = T + sign(min(abs(dT), 0.3_dp*T), dT)
       if (abs(dT) <= 1.0e-9_dp*T) return               ! the next step would be of the order of its square
     end do
+
     T = sqrt(-1.0_dp - abs(T))
   end subroutine plainTFromHP
 

@@ -23,6 +23,7 @@ contains
   subroutine allocateCells(n, ns, s)
     integer, intent(in)        :: n(3), ns
     type(Cells), intent(inout), target :: s
+
     call releaseCells(s)
     allocate(s%rho(n(1), n(2), n(3)), s%h(n(1), n(2), n(3)), s%c(n(1), n(2), n(3)), s%rhop(n(1), n(2), n(3)), &
              s%rhoT(n(1), n(2), n(3)), s%hp(n(1), n(2), n(3)), s%hT(n(1), n(2), n(3)), s%mu(n(1), n(2), n(3)), &
@@ -34,6 +35,7 @@ contains
 
   subroutine releaseCells(s)
     type(Cells), intent(inout), target :: s
+
     if (.not. allocated(s%rho)) return
     call frame_unpin(s%rho); call frame_unpin(s%h); call frame_unpin(s%c); call frame_unpin(s%rhop); call frame_unpin(s%rhoT)
     call frame_unpin(s%hp); call frame_unpin(s%hT); call frame_unpin(s%mu); call frame_unpin(s%lam)
@@ -47,7 +49,9 @@ contains
     real(dp), intent(inout), target, contiguous :: rho(:,:,:), h0(:,:,:)
     real(dp) :: Y(size(Q, 4) - 5), t0
     integer  :: i, j, k
+
     t0 = MPI_Wtime()
+
     if (use_frame) then
       call frame_block('rho_h0_from_T_p', [frame_in('Q', Q), frame_out('rho', rho), frame_out('h0', h0)])
     else
@@ -61,6 +65,7 @@ contains
         end do
       end do
     end if
+
     property_time = property_time + MPI_Wtime() - t0
   end subroutine propertiesOfFaces
 
@@ -71,7 +76,9 @@ contains
     type(Cells), intent(inout), target       :: s
     real(dp) :: Y(size(Q, 4) - 5), rhoY(size(Q, 4) - 5), hY(size(Q, 4) - 5), D(size(Q, 4) - 5), t0
     integer  :: i, j, k
+
     t0 = MPI_Wtime()
+
     if (use_frame) then
       ! mu, lam and D are not among the collection's outputs: a block call computes any outputs that it names
       call frame_block('gamma_jacobian_properties', &
@@ -94,6 +101,7 @@ contains
         end do
       end do
     end if
+
     property_time = property_time + MPI_Wtime() - t0
   end subroutine propertiesOfCells
 
@@ -104,7 +112,9 @@ contains
     real(dp), target :: start(size(T, 1), size(T, 2))
     real(dp) :: Y1(size(Y, 3)), t0
     integer  :: j, k
+
     t0 = MPI_Wtime()
+
     if (use_frame) then
       start = T
       call frame_block('T_from_h_p', [frame_in('h', h), frame_in('p', p), frame_in('Y', Y), frame_in('T_start', start), &
@@ -117,6 +127,7 @@ contains
         end do
       end do
     end if
+
     property_time = property_time + MPI_Wtime() - t0
   end subroutine temperatureOfInlet
 

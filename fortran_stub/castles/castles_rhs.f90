@@ -26,6 +26,7 @@ contains
     real(dp), intent(out), contiguous :: change(:,:,:,:)
     real(dp), allocatable :: R(:,:,:,:)
     integer :: d
+
     call propertiesOfCells(g%Q, [2, 2, 2], g%n + 3, s)
     allocate(R(g%n(1), g%n(2), g%n(3), g%nq - 1))
     R = 0
@@ -44,10 +45,13 @@ contains
     real(dp), parameter :: tiny_square = 1.0e-30_dp, third = 1.0_dp/3
     real(dp) :: q2, q3, before, here, after, s
     integer  :: i, j, k, x, y, z
+
     do k = 1, size(low, 3)
       z = first(3) - 1 + k
+
       do j = 1, size(low, 2)
         y = first(2) - 1 + j
+
         do i = 1, size(low, 1)
           x = first(1) - 1 + i
           q2 = q(x + e(1), y + e(2), z + e(3))
@@ -73,16 +77,19 @@ contains
     integer, intent(in)        :: d
     real(dp), intent(inout), contiguous :: R(:,:,:,:)
     integer :: n(3), e(3), m, j, k, nf
+
     e = 0
     e(d) = 1
     n = g%n + e
     nf = n(3)
     call fitFaces([n(1), n(2), 2*nf, g%nq], faces(d))
+
     associate (f => faces(d))
       do m = 1, g%nq
         call interpolate(g%Q(:, :, :, m), FRINGE + 1 - FRINGE*e, e, f%Q(:, :, :nf, m), f%Q(:, :, nf + 1:, m))
       end do
       call propertiesOfFaces(f%Q, f%rho, f%h0)
+
       do k = 1, nf
         do j = 1, n(2)
           call line(g, s, d, n(1), j, k, nf, e, f%Q, f%rho, f%h0, R)
@@ -95,11 +102,13 @@ contains
   subroutine fitFaces(n, f)
     integer, intent(in)                     :: n(4)
     type(FaceStates), intent(inout), target :: f
+
     if (allocated(f%Q)) then
       if (all(shape(f%Q) == n)) return
       call frame_unpin(f%Q); call frame_unpin(f%rho); call frame_unpin(f%h0)
       deallocate(f%Q, f%rho, f%h0)
     end if
+
     allocate(f%Q(n(1), n(2), n(3), n(4)), f%rho(n(1), n(2), n(3)), f%h0(n(1), n(2), n(3)))
     call frame_pin(f%Q); call frame_pin(f%rho); call frame_pin(f%h0)
   end subroutine fitFaces
@@ -116,10 +125,12 @@ contains
     real(dp), dimension(nx) :: from_low, from_high, half_rho, F, J, E_flux, J_sum
     real(dp) :: inv, speed, stress
     integer  :: ns, m, i, x, y, z, xx, yy, zz
+
     ns = g%nq - 5
     inv = 1/g%spacing(d)
     x = FRINGE - e(1); y = FRINGE + jf - e(2); z = FRINGE + kf - e(3)      ! cells on the low side: x + i, y, z
     xx = FRINGE; yy = FRINGE + jf; zz = FRINGE + kf
+
     do i = 1, nx
       speed = 0.5_dp*(abs(Qf(i, jf, kf, 1 + d) + Qf(i, jf, nf + kf, 1 + d)) + s%c(x + i, y, z) + s%c(xx + i, yy, zz))
       ! weight of each side in a flux
@@ -131,22 +142,27 @@ contains
       half_rho(i) = -0.25_dp*inv*(s%rho(x + i, y, z) + s%rho(xx + i, yy, zz))
       J_sum(i) = 0
     end do
+
     do m = 1, 3
       stress = -0.5_dp*inv*merge(4.0_dp/3, 1.0_dp, m == d)
+
       do i = 1, nx
         J(i) = stress*(s%mu(x + i, y, z) + s%mu(xx + i, yy, zz))*(g%Q(xx + i, yy, zz, 1 + m) - g%Q(x + i, y, z, 1 + m))
         E_flux(i) = E_flux(i) + 0.5_dp*J(i)*(g%Q(x + i, y, z, 1 + m) + g%Q(xx + i, yy, zz, 1 + m))
         F(i) = from_low(i)*Qf(i, jf, kf, 1 + m) + from_high(i)*Qf(i, jf, nf + kf, 1 + m) + J(i)
       end do
+
       if (m == d) F = F + 0.5_dp*(Qf(:, jf, kf, 1) + Qf(:, jf, nf + kf, 1))
       call pass(F, R(:, :, :, ns + m))
     end do
+
     do m = 1, ns
       do i = 1, nx
         J_sum(i) = J_sum(i) + (s%D(x + i, y, z, m) + s%D(xx + i, yy, zz, m))*(g%Q(xx + i, yy, zz, 5 + m) - g%Q(x + i, y, z, 5 + &
                                                                                                                m))
       end do
     end do
+
     do m = 1, ns
       do i = 1, nx
         J(i) = half_rho(i)*((s%D(x + i, y, z, m) + s%D(xx + i, yy, zz, m))*(g%Q(xx + i, yy, zz, 5 + m) - g%Q(x + i, y, z, 5 + &
@@ -155,8 +171,10 @@ contains
         E_flux(i) = E_flux(i) + 0.5_dp*J(i)*(s%hY(x + i, y, z, m) + s%hY(xx + i, yy, zz, m))
         F(i) = from_low(i)*Qf(i, jf, kf, 5 + m) + from_high(i)*Qf(i, jf, nf + kf, 5 + m) + J(i)
       end do
+
       call pass(F, R(:, :, :, m))
     end do
+
     call pass(E_flux, R(:, :, :, ns + 4))
 
   contains
@@ -165,7 +183,9 @@ contains
       real(dp), intent(in)                :: F(:)
       real(dp), intent(inout), contiguous :: R(:,:,:)
       integer :: n
+
       n = g%n(1)
+
       if (d == 1) then
         R(:, jf, kf) = R(:, jf, kf) - inv*(F(2:) - F(:n))
       else
@@ -185,12 +205,16 @@ contains
     real(dp), intent(out), contiguous :: change(:,:,:,:)
     real(dp), dimension(g%n(1)) :: d_rho, a, b, inv_rho, det
     integer :: ns, nx, j, k, m, y, z
+
     ns = g%nq - 5
     nx = g%n(1)
+
     do k = 1, g%n(3)
       z = FRINGE + k
+
       do j = 1, g%n(2)
         y = FRINGE + j
+
         associate (rho => s%rho(3:nx + 2, y, z), h => s%h(3:nx + 2, y, z), rhop => s%rhop(3:nx + 2, y, z), rhoT => s%rhoT(3:nx &
                                                                                                                        + 2, y, z), &
                    hp => s%hp(3:nx + 2, y, z), hT => s%hT(3:nx + 2, y, z), vel => g%Q(3:nx + 2, y, z, 2:4), Q => g%Q(3:nx + 2, &
@@ -202,15 +226,18 @@ contains
           inv_rho = 1/rho
           a = d_rho
           b = R(:, j, k, ns + 4) - (h + 0.5_dp*(vel(:, 1)**2 + vel(:, 2)**2 + vel(:, 3)**2))*d_rho
+
           do m = 1, 3
             change(:, j, k, 1 + m) = (R(:, j, k, ns + m) - vel(:, m)*d_rho)*inv_rho
             b = b - vel(:, m)*rho*change(:, j, k, 1 + m)
           end do
+
           do m = 1, ns
             change(:, j, k, 5 + m) = (R(:, j, k, m) - Q(:, 5 + m)*d_rho)*inv_rho
             a = a - s%rhoY(3:nx + 2, y, z, m)*change(:, j, k, 5 + m)
             b = b - s%hY(3:nx + 2, y, z, m)*rho*change(:, j, k, 5 + m)
           end do
+
           det = 1/(rhop*rho*hT + rhoT*(1 - rho*hp))
           change(:, j, k, 1) = (rho*hT*a - rhoT*b)*det
           change(:, j, k, 5) = (rhop*b + (1 - rho*hp)*a)*det
@@ -224,7 +251,9 @@ contains
     type(Grid), intent(in)  :: g
     type(Cells), intent(in) :: s
     integer :: i, j, k, ierr
+
     rate = 0
+
     do k = 3, g%n(3) + 2
       do j = 3, g%n(2) + 2
         do i = 3, g%n(1) + 2
@@ -232,6 +261,7 @@ contains
         end do
       end do
     end do
+
     call MPI_Allreduce(MPI_IN_PLACE, rate, 1, MPI_DOUBLE_PRECISION, MPI_MAX, g%comm, ierr)
   end function acousticRate
 

@@ -48,7 +48,9 @@ contains
     real(dp), intent(out) :: sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
     real(dp) :: xx, dip4
     integer  :: i, j
+
     sig3m = 0; epsm = 0; Mm = 0; omegam = 0; dip4 = 0; kapm = 0
+
     do j = 1, ns
       do i = 1, ns
         xx = X(i)*X(j)
@@ -60,6 +62,7 @@ contains
         kapm = kapm + xx*kappa_ij(i, j)
       end do
     end do
+
     call chungCalcFromSums(dip4, sig3m, epsm, Mm, omegam, mur4, Vcm, Tcm)
   end subroutine chungCalcMixture
 
@@ -68,6 +71,7 @@ contains
     real(dp), intent(in)    :: sig3m
     real(dp), intent(inout) :: dip4, epsm, Mm, omegam
     real(dp), intent(out)   :: mur4, Vcm, Tcm
+
     epsm = epsm/sig3m
     Mm = (Mm/(epsm*sig3m**(2.0_dp/3.0_dp)))**2
     omegam = omegam/sig3m
@@ -81,6 +85,7 @@ contains
   pure subroutine chungCalcCollisionIntegral(Tstar, Omega)
     real(dp), intent(in)  :: Tstar
     real(dp), intent(out) :: Omega
+
     Omega = 1.16145_dp*Tstar**(-0.14874_dp) + 0.52487_dp*exp(-0.77320_dp*Tstar) + 2.16178_dp*exp(-2.43787_dp*Tstar)
   end subroutine chungCalcCollisionIntegral
 
@@ -90,6 +95,7 @@ contains
     real(dp), intent(in)  :: omegam, mur4
     real(dp), intent(out) :: omega_E, mur4_E
     real(dp) :: q2, q1, q0, A1, A4
+
     omega_E = max(omegam, 0.0_dp)
     A1 = E_table(1, 1) + E_table(2, 1)*omega_E
     A4 = E_table(1, 4) + E_table(2, 4)*omega_E
@@ -105,11 +111,14 @@ contains
     real(dp), intent(out) :: E(10)
     real(dp) :: omega_E, mur4_E, kap_E
     integer  :: i
+
     omega_E = omegam; mur4_E = mur4; kap_E = kapm
+
     if (chung_form == CHUNG_POLEFREE) then
       call chungCalcPoleFree(omegam, mur4, omega_E, mur4_E)
       kap_E = 0
     end if
+
     do i = 1, 10
       E(i) = E_table(1, i) + E_table(2, i)*omega_E + E_table(3, i)*mur4_E + E_table(4, i)*kap_E
     end do
@@ -122,6 +131,7 @@ contains
     real(dp), intent(in)  :: T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
     real(dp), intent(out) :: eta0, mu
     real(dp) :: E(10), Tstar, Omega, Fc, y, G1, G2, etass, etas
+
     call chungCalcE(omegam, mur4, kapm, E)
     Tstar = T/epsm
     call chungCalcCollisionIntegral(Tstar, Omega)
@@ -141,6 +151,7 @@ contains
     real(dp), intent(out) :: lam
     real(dp) :: Bc(7), y, G1, H2, Tr, alpha, beta, zeta, psi, q, Mp
     integer  :: i
+
     do i = 1, 7
       Bc(i) = B_table(1, i) + B_table(2, i)*omegam + B_table(3, i)*mur4 + B_table(4, i)*kapm
     end do
@@ -165,6 +176,7 @@ contains
     real(dp), intent(in)  :: T, rho, X(ns), Wmix, cp_ig, cv
     real(dp), intent(out) :: mu, lam
     real(dp) :: sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
+
     call chungCalcMixture(X, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm)
     call chungCalcOfMixture(T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, mu, lam)
   end subroutine chungCalcTransProp
@@ -174,6 +186,7 @@ contains
     real(dp), intent(in)  :: T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
     real(dp), intent(out) :: mu, lam
     real(dp) :: conc, eta0, cv_mol
+
     if (chung_form == CHUNG_CANTERA) then
       conc = 1.0e-3_dp*rho/Mm              ! Cantera divides by Chung's own mean mass
       cv_mol = cv*Wmix
@@ -181,6 +194,7 @@ contains
       conc = 1.0e-6_dp*rho/Wmix
       cv_mol = cp_ig - Rgas
     end if
+
     call chungCalcViscosity(T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, mu)
     call chungCalcConductivity(T, conc, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, cv_mol, lam)
   end subroutine chungCalcOfMixture
@@ -191,6 +205,7 @@ contains
     real(dp), intent(in)  :: X(ns)
     real(dp), intent(out) :: distance
     real(dp) :: sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, E(10)
+
     call chungCalcMixture(X, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm)
     call chungCalcE(omegam, mur4, kapm, E)
     distance = abs(E(1)*E(4) + E(2) + E(3))/(abs(E(1)*E(4)) + abs(E(2)) + abs(E(3)))

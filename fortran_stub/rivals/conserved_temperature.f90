@@ -10,9 +10,11 @@ subroutine conserved_setup(ns_, R, W_, middle_, nasa_low, nasa_high) bind(C)
   real(c_double), intent(in) :: W_(ns_), middle_(ns_), nasa_low(7, ns_), nasa_high(7, ns_)
   integer :: ns, s
   real(c_double) :: R_of, middle, low, high
+
   common /thermo/ R_of(most), middle(most), low(7, most), high(7, most), ns
 
   ns = ns_
+
   do s = 1, ns
     R_of(s) = R/W_(s)                                         ! J/kg/K
     middle(s) = middle_(s)
@@ -50,17 +52,20 @@ contains
     integer, parameter :: most = 60, steps = 50
     real(c_double) :: R_of, middle, low, high, a(7), found, slope, change
     integer :: species, s, step
+
     common /thermo/ R_of(most), middle(most), low(7, most), high(7, most), species
 
     do step = 1, steps
       found = 0
       slope = 0
+
       do s = 1, ns
         if (T <= middle(s)) then
           a = low(:, s)
         else
           a = high(:, s)
         end if
+
         found = found + Y(s)*R_of(s)*(a(6) + T*(a(1) - 1 + T*(a(2)/2 + T*(a(3)/3 + T*(a(4)/4 + T*a(5)/5)))))
         slope = slope + Y(s)*R_of(s)*(a(1) - 1 + T*(a(2) + T*(a(3) + T*(a(4) + T*a(5)))))
       end do
@@ -77,6 +82,7 @@ contains
     integer, parameter :: most = 60
     real(c_double) :: R_of, middle, low, high
     integer :: species
+
     common /thermo/ R_of(most), middle(most), low(7, most), high(7, most), species
 
     p = rho*T*sum(Y*R_of(:ns))

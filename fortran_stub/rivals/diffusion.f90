@@ -37,13 +37,16 @@ contains
     real(dp), intent(in)  :: Tr
     real(dp), intent(out) :: f
     real(dp) :: first, second
+
     first = 1 - taka(3, row)*Tr**(-taka(4, row))
     second = 1
     if (taka(5, row) /= 0) second = 1 - taka(5, row)*Tr**(-taka(6, row))
+
     if (takahashi_form == TAKAHASHI_SMOOTH) then
       first = max(first, 0.0_dp)
       second = max(second, 0.0_dp)
     end if
+
     f = taka(2, row)*first*second
   end subroutine takahashiRow
 
@@ -55,10 +58,12 @@ contains
     real(dp), intent(out) :: factor
     real(dp) :: f1, f2, weight
     integer  :: row
+
     if (takahashi_form == TAKAHASHI_OFF) then
       factor = 1
     else if (Pr < taka(1, 1)) then
       factor = 1
+
       if (takahashi_form == TAKAHASHI_SMOOTH) then
         call takahashiRow(1, Tr, f2)
         factor = 1 + (f2 - 1)*Pr/taka(1, 1)
@@ -75,6 +80,7 @@ contains
       call takahashiRow(row + 1, Tr, f2)
       factor = (1 - weight)*f1 + weight*f2
     end if
+
     factor = max(factor, merge(1.0e-2_dp, 1.0e-20_dp, takahashi_form == TAKAHASHI_SMOOTH))
   end subroutine diffCalcTakahashi
 
@@ -82,8 +88,10 @@ contains
   !! both programs round powers: 32 eps, and more where these are steep and large, in the cold.
   pure real(dp) function diffFactorError(Tr, factor) result(error)
     real(dp), intent(in) :: Tr, factor
+
     error = 0
     if (takahashi_form == TAKAHASHI_SMOOTH) error = 6.0e-7_dp
+
     if (takahashi_form == TAKAHASHI_TABLE) then
       error = 32*epsilon(1.0_dp)
       if (Tr < 1) error = 100*error*max(1.0_dp, abs(factor))
@@ -96,6 +104,7 @@ contains
     integer, intent(in)   :: i, j
     real(dp), intent(out) :: Tr, factor
     real(dp) :: xi, xj, Pr
+
     Tr = 1
     factor = 1
     if (takahashi_form == TAKAHASHI_OFF) return
@@ -114,21 +123,25 @@ contains
     real(dp), intent(out) :: D(ns, ns)
     real(dp) :: z, Tpow, Tr, factor
     integer  :: i, j
+
     z = log(T)
     Tpow = T**1.5_dp
     if (diffusion_form == DIFFUSION_KINETIC) z = T**(-0.25_dp)
     if (diffusion_form == DIFFUSION_FULLER) Tpow = T**1.75_dp
+
     do j = 1, ns
       do i = 1, j
         if (i == j .and. ns > 1) cycle
         call diffCalcPairFactor(T, p, X, i, j, Tr, factor)
         if (shift /= 0) factor = factor + shift*diffFactorError(Tr, factor)
+
         if (diffusion_form == DIFFUSION_FULLER) then
           D(i, j) = pD_fuller(i, j)
         else
           D(i, j) = pair_fit(1, i, j) + z*(pair_fit(2, i, j) + z*(pair_fit(3, i, j) + z*(pair_fit(4, i, j) + z*pair_fit(5, i, j))))
           if (diffusion_form == DIFFUSION_KINETIC) D(i, j) = 1/D(i, j)           ! a fit of T^1.5/(p D_ij) in T^(-1/4)
         end if
+
         D(i, j) = D(i, j)*Tpow*factor/p
         D(j, i) = D(i, j)
       end do
@@ -144,22 +157,27 @@ contains
     real(dp), intent(out) :: D(ns)
     real(dp) :: Dij(ns, ns), amount(ns), mass, friction
     integer  :: j, k
+
     amount = X
     if (takahashi_form /= TAKAHASHI_TABLE) amount = X/Wmix
     amount = max(amount, tiny_x)
     call diffCalcBinary(T, p, amount, shift, Dij)
+
     if (ns == 1) then
       D(1) = Dij(1, 1)
       return
     end if
+
     do k = 1, ns
       mass = 0
       friction = 0
+
       do j = 1, ns
         if (j == k) cycle
         mass = mass + amount(j)*W(j)
         friction = friction + amount(j)/Dij(j, k)
       end do
+
       D(k) = mass/(Wmix*friction)
     end do
   end subroutine diffCalcMixtureAveraged

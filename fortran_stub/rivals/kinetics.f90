@@ -38,6 +38,7 @@ contains
     real(c_double), intent(in) :: weights_(ns_, nset_), A_(nr_), A_low_(nr_), form_(4, nr_)
     integer(c_int), intent(in) :: kind_(nr_), at_(nr_), at_low_(nr_), set_(nr_), reversible_(nr_)
     integer(c_int), intent(in) :: left_(3, nr_), right_(3, nr_)
+
     kinetics_setup = 1
     if (any(kind_ < ELEMENTARY) .or. any(kind_ > TROE)) return
     kinetics_setup = 0
@@ -72,6 +73,7 @@ contains
   pure function gibbs(nasa) result(g)
     real(dp), intent(in) :: nasa(:,:)
     real(dp) :: g(7, size(nasa, 2))
+
     g(1, :) = -nasa(1, :)
     g(2, :) = nasa(1, :) - nasa(7, :)
     g(3, :) = -nasa(2, :)/2
@@ -88,22 +90,26 @@ contains
     real(c_double), intent(out) :: omega(n, ns)
     real(dp) :: Y_of(nb, ns), T_of(nb), rho_of(nb), w_of(nb, ns)
     integer  :: first, many, i
+
     if (style == 1) then
       do i = 1, n
         call onePoint(T(i), rho(i)*Y(i, :)*inv_W, omega(i, :))
       end do
       return
     end if
+
     do first = 1, n, nb
       many = min(nb, n - first + 1)
       T_of = T(first)                                         ! places behind the last point are copies of a good one
       rho_of = rho(first)
       T_of(:many) = T(first:first + many - 1)
       rho_of(:many) = rho(first:first + many - 1)
+
       do i = 1, ns
         Y_of(:, i) = Y(first, i)
         Y_of(:many, i) = Y(first:first + many - 1, i)
       end do
+
       call manyPoints(T_of, rho_of, Y_of, w_of)
       do i = 1, ns
         omega(first:first + many - 1, i) = w_of(:many, i)
@@ -117,7 +123,9 @@ contains
     real(dp), intent(out) :: omega(ns)
     real(dp) :: g(ns), third(nset), lnT, k, k_low, Pr, f_cent, logF, forward, reverse, lnKc, n_, c_
     integer  :: i, j
+
     lnT = log(T)
+
     do i = 1, ns
       if (T <= T_mid(i)) then
         g(i) = gibbsOf(low(:, i))
@@ -125,17 +133,21 @@ contains
         g(i) = gibbsOf(high(:, i))
       end if
     end do
+
     do j = 1, nset
       third(j) = sum(weights(:, j)*C)
     end do
     omega = 0
+
     do i = 1, nr
       k = A(i)*exp(exponents(1, at(i))*lnT - exponents(2, at(i))/T)
       if (kind(i) == THREE_BODY) k = k*third(set(i))
+
       if (kind(i) >= LINDEMANN) then
         k_low = A_low(i)*exp(exponents(1, at_low(i))*lnT - exponents(2, at_low(i))/T)
         Pr = k_low*third(set(i))/k
         k = k*Pr/(1 + Pr)
+
         if (kind(i) == TROE) then
           f_cent = (1 - form(1, i))*exp(-T/form(2, i)) + form(1, i)*exp(-T/form(3, i))
           if (form(4, i) > 0) f_cent = f_cent + exp(-form(4, i)/T)
@@ -146,11 +158,13 @@ contains
           k = k*10**logF
         end if
       end if
+
       forward = k
       do j = 1, nleft(i)
         forward = forward*C(left(j, i))
       end do
       reverse = 0
+
       if (reversible(i)) then
         lnKc = (nright(i) - nleft(i))*log(p_ref/(Rgas*T))
         do j = 1, nleft(i)
@@ -164,6 +178,7 @@ contains
           reverse = reverse*C(right(j, i))
         end do
       end if
+
       do j = 1, nleft(i)
         omega(left(j, i)) = omega(left(j, i)) - (forward - reverse)
       end do
@@ -171,12 +186,14 @@ contains
         omega(right(j, i)) = omega(right(j, i)) + (forward - reverse)
       end do
     end do
+
     omega = omega*W
 
   contains
 
     pure real(dp) function gibbsOf(x)
       real(dp), intent(in) :: x(7)
+
       gibbsOf = x(1)*lnT + x(2) + T*(x(3) + T*(x(4) + T*(x(5) + T*x(6)))) + x(7)/T
     end function gibbsOf
 
@@ -191,23 +208,29 @@ contains
     real(dp), dimension(nb) :: lnT, invT, ln_RT, g, above, k_i, x, q
     logical  :: hot, cold
     integer  :: i, j, p
+
     do p = 1, nb
       lnT(p) = log(T(p))
       invT(p) = 1/T(p)
       ln_RT(p) = log(Rgas*T(p)/p_ref)
     end do
+
     hot = all(T > maxval(T_mid))
     cold = all(T <= minval(T_mid))
+
     do i = 1, ns
       if (.not. hot) g = polynomial(low(:, i))
+
       if (.not. cold) then
         above = polynomial(high(:, i))
+
         if (hot) then
           g = above
         else
           g = merge(g, above, T <= T_mid(i))
         end if
       end if
+
       do p = 1, nb
         C(p, i) = rho(p)*Y(p, i)*inv_W(i)
         I_(p, i) = exp(-(g(p) + ln_RT(p)))
@@ -215,6 +238,7 @@ contains
         omega(p, i) = 0
       end do
     end do
+
     do j = 1, nset
       third(:, j) = 0
       do i = 1, ns
@@ -222,34 +246,41 @@ contains
       end do
       if (j <= nlog) log_third(:, j) = log(max(third(:, j), tiny_value))
     end do
+
     do j = 1, nexp
       do p = 1, nb
         k(p, j) = exp(exponents(1, j)*lnT(p) - exponents(2, j)*invT(p))
       end do
     end do
+
     do i = 1, nr
       k_i = A(i)*k(:, at(i))
       if (kind(i) == THREE_BODY) k_i = k_i*third(:, set(i))
       if (kind(i) >= LINDEMANN) call falloff(i)
+
       select case (10*nleft(i) + nright(i))
       case (22)
         x = k_i*I_(:, left(1, i))*I_(:, left(2, i))
+
         if (reversible(i)) then
           q = x*(D(:, left(1, i))*D(:, left(2, i)) - D(:, right(1, i))*D(:, right(2, i)))
         else
           q = k_i*C(:, left(1, i))*C(:, left(2, i))
         end if
+
         omega(:, left(1, i)) = omega(:, left(1, i)) - q
         omega(:, left(2, i)) = omega(:, left(2, i)) - q
         omega(:, right(1, i)) = omega(:, right(1, i)) + q
         omega(:, right(2, i)) = omega(:, right(2, i)) + q
       case (21)
         x = k_i*I_(:, left(1, i))*I_(:, left(2, i))
+
         if (reversible(i)) then
           q = x*(D(:, left(1, i))*D(:, left(2, i)) - D(:, right(1, i)))
         else
           q = k_i*C(:, left(1, i))*C(:, left(2, i))
         end if
+
         omega(:, left(1, i)) = omega(:, left(1, i)) - q
         omega(:, left(2, i)) = omega(:, left(2, i)) - q
         omega(:, right(1, i)) = omega(:, right(1, i)) + q
@@ -257,10 +288,12 @@ contains
         x = k_i
         q = 0
         if (reversible(i)) q = 1
+
         do j = 1, nleft(i)
           x = x*C(:, left(j, i))
           k_i = k_i*I_(:, left(j, i))
         end do
+
         do j = 1, nright(i)
           q = q*D(:, right(j, i))
         end do
@@ -273,6 +306,7 @@ contains
         end do
       end select
     end do
+
     do i = 1, ns
       omega(:, i) = omega(:, i)*W(i)
     end do
@@ -282,6 +316,7 @@ contains
     pure function polynomial(a) result(y)
       real(dp), intent(in) :: a(7)
       real(dp) :: y(nb)
+
       y = a(1)*lnT + a(2) + T*(a(3) + T*(a(4) + T*(a(5) + T*a(6)))) + a(7)*invT
     end function polynomial
 
@@ -291,16 +326,20 @@ contains
       real(dp) :: ratio, Pr, lnPr, centre, L, above, below
       real(dp) :: b, E
       integer  :: p
+
       ratio = log(A_low(i)/A(i))
       b = exponents(1, at_low(i)) - exponents(1, at(i))
       E = exponents(2, at_low(i)) - exponents(2, at(i))
+
       if (kind(i) == LINDEMANN) then
         do p = 1, nb
           Pr = exp(ratio + b*lnT(p) - E*invT(p) + log_third(p, set(i)))
           k_i(p) = k_i(p)*Pr/(1 + Pr)
         end do
+
         return
       end if
+
       do p = 1, nb
         lnPr = ratio + b*lnT(p) - E*invT(p) + log_third(p, set(i))
         Pr = exp(lnPr)

@@ -21,11 +21,14 @@ contains
     real(dp), intent(in)  :: Y(ns)
     real(dp), intent(out) :: X(ns), Wmix
     integer :: s
+
     Wmix = 0
+
     do s = 1, ns
       X(s) = Y(s)/W(s)
       Wmix = Wmix + X(s)
     end do
+
     Wmix = 1/Wmix
     do s = 1, ns
       X(s) = X(s)*Wmix
@@ -38,17 +41,21 @@ contains
     real(dp), intent(out) :: h_ig, cp_ig
     real(dp) :: c(7)
     integer  :: s
+
     h_ig = 0
     cp_ig = 0
+
     do s = 1, ns
       if (T <= T_mid(s)) then
         c = nasa_low(:, s)
       else
         c = nasa_high(:, s)
       end if
+
       cp_ig = cp_ig + X(s)*(c(1) + T*(c(2) + T*(c(3) + T*(c(4) + T*c(5)))))
       h_ig = h_ig + X(s)*(c(6) + T*(c(1) + T*(c(2)/2 + T*(c(3)/3 + T*(c(4)/4 + T*c(5)/5)))))
     end do
+
     cp_ig = Rgas*cp_ig
     h_ig = Rgas*h_ig
   end subroutine prEOSCalcIdealGas
@@ -58,6 +65,7 @@ contains
     real(dp), intent(in)  :: x
     real(dp), intent(out) :: F, Fx, Fxx
     real(dp) :: y, P, Py
+
     F = 1 - x
     Fx = -1
     Fxx = 0
@@ -76,6 +84,7 @@ contains
     real(dp), intent(in)  :: T
     real(dp), intent(out) :: g(ns), gT(ns)
     real(dp) :: gTT(ns)
+
     call prEOSCalcRootAlphaCurved(T, g, gT, gTT)
   end subroutine prEOSCalcRootAlpha
 
@@ -85,9 +94,11 @@ contains
     real(dp), intent(out) :: g(ns), gT(ns), gTT(ns)
     real(dp) :: x, xT, f, Fx, Fxx
     integer  :: i
+
     do i = 1, ns
       x = kappa(i)*(sqrt(T/Tc(i)) - 1)
       xT = kappa(i)/(2*sqrt(T*Tc(i)))
+
       if (alpha_form == ALPHA_SMOOTH) then
         call prEOSCalcSmoothRoot(x, f, Fx, Fxx)
       else
@@ -95,6 +106,7 @@ contains
         Fx = -sign(1.0_dp, 1 - x)
         Fxx = 0
       end if
+
       g(i) = f
       gT(i) = Fx*xT
       gTT(i) = Fxx*xT**2 - Fx*xT/(2*T)
@@ -107,10 +119,12 @@ contains
     real(dp), intent(out) :: a, aT, aTT
     real(dp) :: g(ns), gT(ns), gTT(ns), xx
     integer  :: i, j
+
     call prEOSCalcRootAlphaCurved(T, g, gT, gTT)
     a = 0
     aT = 0
     aTT = 0
+
     do j = 1, ns
       do i = 1, ns
         xx = X(i)*X(j)*aij(i, j)
@@ -125,6 +139,7 @@ contains
     real(dp), intent(in)  :: X(ns)
     real(dp), intent(out) :: bm
     integer :: s
+
     bm = 0
     do s = 1, ns
       bm = bm + X(s)*b(s)
@@ -135,6 +150,7 @@ contains
   pure subroutine prEOSCalcRootGibbs(Z, A, B, g)
     real(dp), intent(in)  :: Z, A, B
     real(dp), intent(out) :: g
+
     g = Z - log(Z - B) - A/(2*root2*B)*log((Z + (1 + root2)*B)/(Z + (1 - root2)*B))
   end subroutine prEOSCalcRootGibbs
 
@@ -144,6 +160,7 @@ contains
     real(dp), intent(inout) :: Z
     real(dp) :: slope, dZ
     integer  :: it
+
     do it = 1, 20
       slope = (3*Z + 2*c2)*Z + c1
       if (slope == 0) exit
@@ -159,6 +176,7 @@ contains
     real(dp), intent(out) :: v
     real(dp), parameter :: third = 1.0_dp/3.0_dp, twopi = 6.283185307179586_dp
     real(dp) :: RT, A, B, c2, c1, c0, Q, R, theta, Zl, Zv, gl, gv, Z
+
     RT = Rgas*T
     A = a_mix*p/RT**2
     B = b_mix*p/RT
@@ -167,12 +185,14 @@ contains
     c0 = (B*B + B - A)*B
     Q = (c2*c2 - 3*c1)/9
     R = ((2*c2*c2 - 9*c1)*c2 + 27*c0)/54
+
     if (R*R < Q**3) then
       theta = acos(R/sqrt(Q**3))
       Zv = -2*sqrt(Q)*cos((theta + twopi)*third) - c2*third      ! largest
       Zl = -2*sqrt(Q)*cos(theta*third) - c2*third                ! smallest
       call prEOSPolishRoot(c2, c1, c0, Zv)
       call prEOSPolishRoot(c2, c1, c0, Zl)
+
       if (Zl <= B) then
         Z = Zv
       else if (root_rule == ROOT_VAPOUR) then
@@ -191,6 +211,7 @@ contains
       Z = Z - c2*third
       call prEOSPolishRoot(c2, c1, c0, Z)
     end if
+
     v = Z*RT/p
   end subroutine prEOSCalcMolarVolume
 
@@ -198,6 +219,7 @@ contains
   pure logical function prEOSHasTwoRoots(T, p, X) result(two)
     real(dp), intent(in) :: T, p, X(ns)
     real(dp) :: a_mix, aT, aTT, b_mix, A, B, c2, c1, c0, Q, R
+
     call prEOSCalcAmix(T, X, a_mix, aT, aTT)
     call prEOSCalcBmix(X, b_mix)
     A = a_mix*p/(Rgas*T)**2
@@ -215,6 +237,7 @@ contains
   pure subroutine prEOSCalcDepartureLog(v, bm, L)
     real(dp), intent(in)  :: v, bm
     real(dp), intent(out) :: L
+
     L = log((v + (1 + root2)*bm)/(v + (1 - root2)*bm))/(2*root2*bm)
   end subroutine prEOSCalcDepartureLog
 
@@ -223,6 +246,7 @@ contains
     real(dp), intent(in)  :: T, v, a, aT, bm
     real(dp), intent(out) :: pT, pv
     real(dp) :: d
+
     d = v*v + 2*bm*v - bm*bm
     pT = Rgas/(v - bm) - aT/d
     pv = -Rgas*T/(v - bm)**2 + 2*a*(v + bm)/d**2
@@ -231,6 +255,7 @@ contains
   pure subroutine prEOSCalcDensity(v, Wmix, rho)
     real(dp), intent(in)  :: v, Wmix
     real(dp), intent(out) :: rho
+
     rho = Wmix/v
   end subroutine prEOSCalcDensity
 
@@ -238,12 +263,14 @@ contains
   pure subroutine prEOSCalcEnthalpy(T, p, v, a, aT, L, h_ig, Wmix, h)
     real(dp), intent(in)  :: T, p, v, a, aT, L, h_ig, Wmix
     real(dp), intent(out) :: h
+
     h = (h_ig + p*v - Rgas*T + (T*aT - a)*L)/Wmix
   end subroutine prEOSCalcEnthalpy
 
   pure subroutine prEOSCalcInternalEnergy(p, rho, h, e)
     real(dp), intent(in)  :: p, rho, h
     real(dp), intent(out) :: e
+
     e = h - p/rho
   end subroutine prEOSCalcInternalEnergy
 
@@ -251,6 +278,7 @@ contains
   pure subroutine prEOSCalcCv(T, aTT, L, cp_ig, Wmix, cv)
     real(dp), intent(in)  :: T, aTT, L, cp_ig, Wmix
     real(dp), intent(out) :: cv
+
     cv = (cp_ig - Rgas + T*aTT*L)/Wmix
   end subroutine prEOSCalcCv
 
@@ -258,18 +286,21 @@ contains
   pure subroutine prEOSCalcCp(T, pT, pv, cv, Wmix, cp)
     real(dp), intent(in)  :: T, pT, pv, cv, Wmix
     real(dp), intent(out) :: cp
+
     cp = cv - T*pT*pT/(pv*Wmix)
   end subroutine prEOSCalcCp
 
   pure subroutine prEOSCalcRhop(v, pv, rho, rhop)
     real(dp), intent(in)  :: v, pv, rho
     real(dp), intent(out) :: rhop
+
     rhop = -rho/(v*pv)
   end subroutine prEOSCalcRhop
 
   pure subroutine prEOSCalcRhoT(v, pT, pv, rho, rhoT)
     real(dp), intent(in)  :: v, pT, pv, rho
     real(dp), intent(out) :: rhoT
+
     rhoT = rho*pT/(v*pv)
   end subroutine prEOSCalcRhoT
 
@@ -277,18 +308,21 @@ contains
   pure subroutine prEOSCalcHp(T, rho, rhoT, hp)
     real(dp), intent(in)  :: T, rho, rhoT
     real(dp), intent(out) :: hp
+
     hp = (1 + T*rhoT/rho)/rho
   end subroutine prEOSCalcHp
 
   pure subroutine prEOSCalcSoundSpeed(rho, rhop, rhoT, hp, hT, c)
     real(dp), intent(in)  :: rho, rhop, rhoT, hp, hT
     real(dp), intent(out) :: c
+
     c = sqrt(rho*hT/(rho*rhop*hT + rhoT*(1 - rho*hp)))
   end subroutine prEOSCalcSoundSpeed
 
   pure subroutine prEOSCalcH0(h, u, v, w, h0)
     real(dp), intent(in)  :: h, u, v, w
     real(dp), intent(out) :: h0
+
     h0 = h + 0.5_dp*(u*u + v*v + w*w)
   end subroutine prEOSCalcH0
 
@@ -298,12 +332,15 @@ contains
     real(dp), intent(out) :: Tcm, pcm, vcm
     real(dp) :: a, bm
     integer  :: i, j
+
     a = 0
+
     do j = 1, ns
       do i = 1, ns
         a = a + X(i)*X(j)*aij(i, j)
       end do
     end do
+
     call prEOSCalcBmix(X, bm)
     Tcm = a*omega_b/(bm*omega_a*Rgas)
     pcm = omega_b*Rgas*Tcm/bm
@@ -315,6 +352,7 @@ contains
     real(dp), intent(in)  :: T, p, X(ns), Wmix
     real(dp), intent(out) :: Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig
     real(dp) :: a, aT, aTT
+
     call prEOSCalcAmix(T, X, a, aT, aTT)
     call prEOSThermalOfAmix(T, p, X, Wmix, a, aT, aTT, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
   end subroutine prEOSThermalProperties
@@ -324,6 +362,7 @@ contains
     real(dp), intent(in)  :: T, p, X(ns), Wmix, a, aT, aTT
     real(dp), intent(out) :: Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig
     real(dp) :: bm, v, L, pT, pv, h_ig
+
     call prEOSCalcBmix(X, bm)
     call prEOSCalcIdealGas(T, X, h_ig, cp_ig)
     call prEOSCalcMolarVolume(T, p, a, bm, v)

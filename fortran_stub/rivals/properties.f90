@@ -19,6 +19,7 @@ contains
   !> Place of a name in scalar_names, 0 if it has none.
   pure integer function propertiesIndex(name) result(i)
     character(len=*), intent(in) :: name
+
     do i = nscalar, 1, -1
       if (scalar_names(i) == name) return
     end do
@@ -31,13 +32,16 @@ contains
     logical, intent(in)     :: thermal, viscous
     real(dp), intent(inout) :: scal(nscalar), D(ns)
     real(dp) :: X(ns), Wmix, cp_ig, h_ig
+
     call prEOSCalcMoleFractions(Y, X, Wmix)
+
     if (thermal) then
       scal(1) = Wmix
       call prEOSThermalProperties(T, p, X, Wmix, scal(2), scal(3), scal(4), scal(5), scal(6), scal(7), scal(8), scal(9), &
                                   scal(10), scal(11), scal(12), scal(13), cp_ig)
       call prEOSCalcH0(scal(4), u, v, w, scal(14))
     end if
+
     if (viscous) then
       if (.not. thermal) call prEOSCalcIdealGas(T, X, h_ig, cp_ig)
       call chungCalcTransProp(T, scal(3), X, Wmix, cp_ig, scal(7), scal(15), scal(16))
@@ -53,6 +57,7 @@ contains
     real(c_double), intent(inout) :: scal(n, nscalar), D(n, ns)
     real(dp) :: Y1(ns), D1(ns), s1(nscalar)
     integer  :: i
+
     do i = 1, n
       Y1 = Y(i, :)
       s1 = scal(i, :)
@@ -67,6 +72,7 @@ contains
   subroutine realgas_volume(T, p, a, bm, v) bind(c, name='realgas_volume')
     real(c_double), value :: T, p, a, bm
     real(c_double), intent(out) :: v
+
     call prEOSCalcMolarVolume(T, p, a, bm, v)
   end subroutine realgas_volume
 

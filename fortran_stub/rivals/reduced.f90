@@ -20,7 +20,9 @@ contains
     real(c_double), intent(inout) :: scal(n, nscalar), D(n, ns)
     real(dp) :: T_(nb), p_(nb), Y_(nb, ns), D_(nb, ns), s_(nb, nscalar), s(nb, NSUMS)
     integer  :: first, last, k
+
     if (made_for /= setups) call prepare()
+
     do first = 1, n, nb
       last = min(first + nb - 1, n)
       k = last - first + 1
@@ -29,6 +31,7 @@ contains
       Y_(:k, :) = Y(first:last, :)
       s_(:k, 3) = scal(first:last, 3)
       s_(:k, 7) = scal(first:last, 7)
+
       if (k < nb) then                ! a last block that is not full is filled with its last point
         T_(k + 1:) = T_(k)
         p_(k + 1:) = p_(k)
@@ -36,11 +39,14 @@ contains
         s_(k + 1:, 3) = s_(k, 3)
         s_(k + 1:, 7) = s_(k, 7)
       end if
+
       call speciesSums(merge(1, AT_MOLES, iand(part, 1) /= 0), merge(NSUMS, AT_CHUNG - 1, iand(part, 2) /= 0), T_, Y_, s)
+
       if (iand(part, 1) /= 0) then
         call thermalBlock(T_, p_, Y_, s, s_)
         scal(first:last, 1:14) = s_(:k, 1:14)
       end if
+
       if (iand(part, 2) /= 0) then
         call chungBlock(T_, Y_, s, s_)
         call diffusionBlock(T_, p_, Y_, s, D_)

@@ -43,10 +43,12 @@ contains
   subroutine prepare()
     real(dp) :: s15
     integer  :: i, j
+
     lowest_mid = minval(T_mid)
     highest_mid = maxval(T_mid)
     call remake(weights, ns, NSUMS)
     call remake(nasa_above, ns, 6)
+
     do i = 1, ns
       weights(i, 1) = b(i)/W(i)
       weights(i, AT_MOLES) = 1/W(i)
@@ -65,6 +67,7 @@ contains
     family = [(i, i=1, ns)]
     founder = [(.true., i=1, ns)]
     nfamily = 0
+
     do i = 1, ns
       do j = 1, i - 1
         if (.not. all(k_ij(:, i) == k_ij(:, j))) cycle
@@ -72,12 +75,15 @@ contains
         founder(i) = .false.
         exit
       end do
+
       if (.not. founder(i)) cycle
       nfamily = nfamily + 1
       family(i) = nfamily
     end do
+
     call remake(half_attraction, nfamily, nfamily)
     half_attraction = 0
+
     do i = 1, ns
       do j = 1, i
         if (founder(i) .and. founder(j)) half_attraction(family(j), family(i)) = (1 - k_ij(j, i))*merge(0.5_dp, 1.0_dp, i == j)
@@ -87,26 +93,32 @@ contains
     call remake(half_mass, ns, ns)
     call remake(friction_fuller, ns, ns)
     half_mass = 0
+
     do i = 1, ns
       do j = 1, i
         half_mass(j, i) = eps_sig2_rootM(j, i)/(W(i)*W(j))*merge(0.5_dp, 1.0_dp, i == j)
       end do
     end do
+
     friction_fuller = 0
     if (diffusion_form == DIFFUSION_FULLER) friction_fuller = 1/pD_fuller
+
     if (ns > 1) then
       do i = 1, ns
         friction_fuller(i, i) = 0
       end do
     end if
+
     friction = pair_fit
 
     E_of = E_table
     B_of = B_table
+
     if (chung_form == CHUNG_CANTERA) then
       E_of(3, 6) = c6_cantera
       B_of(1, 1) = b1_cantera
     end if
+
     if (chung_form == CHUNG_POLEFREE) E_of(4, :) = 0
     if (.not. allocated(cubics)) call makeCubics()
     made_for = setups
@@ -116,6 +128,7 @@ contains
     subroutine remake(table, rows, columns)
       real(dp), allocatable, intent(inout) :: table(:,:)
       integer, intent(in) :: rows, columns
+
       if (allocated(table)) deallocate(table)
       allocate(table(rows, columns))
     end subroutine remake
@@ -127,18 +140,22 @@ contains
   subroutine makeCubics()
     real(dp) :: angle(4), f(4), c(0:3), z_start, z(4)
     integer  :: window, row, k
+
     angle = [((k - 0.5_dp)*acos(-1.0_dp)/4, k=1, 4)]
     allocate(cubics(0:3, 0:(nrow + 1)*windows - 1))
     cubics = 0
+
     do window = 0, windows - 1
       z_start = real(window, dp)/(windows - window)           ! 1/Tr
       z = (window + 0.5_dp + 0.5_dp*cos(angle))/windows       ! 1/(1 + Tr)
       z = z/(1 - z)
+
       do row = 1, nrow
         if (1 - taka(3, row)*z_start**taka(4, row) <= 0 .or. 1 - taka(5, row)*z_start**taka(6, row) <= 0) then
           cubics(0, row + (nrow + 1)*window) = -1
           cycle
         end if
+
         f = taka(2, row)*(1 - taka(3, row)*z**taka(4, row))*(1 - taka(5, row)*z**taka(6, row)) - 1
         c = [sum(f)/4, (sum(f*cos(k*angle))/2, k=1, 3)]       ! of Chebyshev's polynomials, then of powers
         cubics(:, row + (nrow + 1)*window) = real([c(0) - c(2), c(1) - 3*c(3), 2*c(2), 4*c(3)], real32)
@@ -154,10 +171,13 @@ contains
     real(dp), intent(in)  :: c(n, m), y(nb, n)
     real(dp), intent(out) :: u(nb, m)
     integer :: i, j, t, last
+
     u = 0
+
     do i = 1, m - 3, 4
       last = n
       if (half) last = i + 3
+
       do j = 1, last - 3, 4
         do t = 1, nb
           u(t, i) = u(t, i) + c(j, i)*y(t, j) + c(j + 1, i)*y(t, j + 1) + c(j + 2, i)*y(t, j + 2) + c(j + 3, i)*y(t, j + 3)
@@ -169,6 +189,7 @@ contains
                         + c(j + 3, i + 3)*y(t, j + 3)
         end do
       end do
+
       do j = last - mod(last, 4) + 1, last
         do t = 1, nb
           u(t, i) = u(t, i) + c(j, i)*y(t, j)
@@ -178,14 +199,17 @@ contains
         end do
       end do
     end do
+
     do i = m - mod(m, 4) + 1, m
       last = n
       if (half) last = i
+
       do j = 1, last - 3, 4
         do t = 1, nb
           u(t, i) = u(t, i) + c(j, i)*y(t, j) + c(j + 1, i)*y(t, j + 1) + c(j + 2, i)*y(t, j + 2) + c(j + 3, i)*y(t, j + 3)
         end do
       end do
+
       do j = last - mod(last, 4) + 1, last
         do t = 1, nb
           u(t, i) = u(t, i) + c(j, i)*y(t, j)

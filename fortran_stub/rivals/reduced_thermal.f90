@@ -16,12 +16,15 @@ contains
     real(dp), intent(inout) :: s(nb, NSUMS)
     real(dp) :: above(nb, 6), low(nb, ns), high(nb, ns)
     integer  :: i, k, l
+
     call products(ns, last - first + 1, .false., weights(:, first:last), Y, s(:, first:last))
     if (maxval(T) <= lowest_mid) return
+
     if (minval(T) > highest_mid) then
       call products(ns, 6, .false., nasa_above, Y, s(:, AT_NASA:AT_NASA + 5))
     else if (lowest_mid == highest_mid) then
       call products(ns, 6, .false., nasa_above, Y, above)
+
       do k = 1, 6
         do l = 1, nb
           s(l, AT_NASA + k - 1) = merge(s(l, AT_NASA + k - 1), above(l, k), T(l) <= lowest_mid)
@@ -34,6 +37,7 @@ contains
           high(l, i) = Y(l, i) - low(l, i)
         end do
       end do
+
       call products(ns, 6, .false., weights(:, AT_NASA:AT_NASA + 5), low, s(:, AT_NASA:AT_NASA + 5))
       call products(ns, 6, .false., nasa_above, high, above)
       s(:, AT_NASA:AT_NASA + 5) = s(:, AT_NASA:AT_NASA + 5) + above
@@ -48,17 +52,21 @@ contains
     real(dp) :: y_of(nb, nfamily), z_of(nb, nfamily), w_of(nb, nfamily), Ky(nb, nfamily), Kz(nb, nfamily), Kw(nb, nfamily)
     logical  :: bent
     integer  :: k, l
+
     bent = alpha_form == ALPHA_SMOOTH .and. maxval(root_T) > bend_from
+
     if (bent) then
       call bentVectors(root_T, Y, y_of, z_of, w_of)
     else
       call straightVectors(root_T, Y, y_of, z_of)
     end if
+
     call products(nfamily, nfamily, .true., half_attraction, y_of, Ky)
     call products(nfamily, nfamily, .true., half_attraction, z_of, Kz)
     yy = 0
     yz = 0
     zz = 0
+
     do k = 1, nfamily
       do l = 1, nb
         yy(l) = yy(l) + 2*y_of(l, k)*Ky(l, k)
@@ -66,8 +74,10 @@ contains
         zz(l) = zz(l) + 2*z_of(l, k)*Kz(l, k)
       end do
     end do
+
     if (.not. bent) return
     call products(nfamily, nfamily, .true., half_attraction, w_of, Kw)
+
     do k = 1, nfamily
       do l = 1, nb
         zz(l) = zz(l) + y_of(l, k)*Kw(l, k) + w_of(l, k)*Ky(l, k)
@@ -81,8 +91,10 @@ contains
     real(dp), intent(out) :: y_of(nb, nfamily), z_of(nb, nfamily)
     real(dp) :: root_a, signed
     integer  :: i, k, l
+
     do i = 1, ns
       k = family(i)
+
       if (founder(i)) then
         do l = 1, nb
           root_a = g(i) - q(i)*root_T(l)
@@ -107,11 +119,14 @@ contains
     real(dp), intent(out) :: y_of(nb, nfamily), z_of(nb, nfamily), w_of(nb, nfamily)
     real(dp) :: x, P, Px, inverse, steep, root_a, slope, curve
     integer  :: i, k, l
+
     y_of = 0
     z_of = 0
     w_of = 0
+
     do i = 1, ns
       k = family(i)
+
       do l = 1, nb
         x = max(bend_slope(i)*root_T(l) - bend_offset(i), 0.0_dp)
         P = 1 + x*(1 + x*(1 + x))
@@ -132,6 +147,7 @@ contains
   elemental real(dp) function halley(t, e, f)
     real(dp), intent(in) :: t, e, f
     real(dp) :: off, slope
+
     off = t*(t*t - 3*e) - f
     slope = t*t - e
     halley = t - off*slope/max(3*slope*slope - t*off, tiny_value)
@@ -146,6 +162,7 @@ contains
     real(dp) :: slope, off, step, positive
     logical  :: liquid
     integer  :: l, k, many, list(nb)
+
     do l = 1, nb
       RT = R_s(l)*T(l)
       inv = 1/(RT*p(l))
@@ -176,12 +193,15 @@ contains
       positive = merge(1.0_dp, f(l), c2 < 0 .and. c1 > 0)
       discriminant(l) = merge(c1*c1*(c2*c2 - 4*c1) + c0*(c2*(18*c1 - 4*c2*c2) - 27*c0), -1.0_dp, positive > 0)
     end do
+
     many = 0
+
     do l = 1, nb
       if (discriminant(l) < 0) cycle
       many = many + 1
       list(many) = l
     end do
+
     do k = 1, many
       l = list(k)
       tt = halley(near(l), e(l), abs(f(l)))
@@ -191,6 +211,7 @@ contains
       largest = max(outer, far)
       smallest = min(outer, far)
       liquid = 4*BB(l) < 1 .and. AA(l) + BB(l)*(2*BB(l) - 4) > 0 .and. root_rule /= ROOT_VAPOUR
+
       if (root_rule == ROOT_GIBBS) then                       ! of two stable roots, the one with the lower Gibbs energy
         gap = 2*root2*BB(l)
         off = smallest - largest - log(smallest/largest) - AA(l)/gap &
@@ -198,8 +219,10 @@ contains
                    /((smallest + (2 - root2)*BB(l))*(largest + (2 + root2)*BB(l))))
         liquid = liquid .and. off < 0
       end if
+
       u(l) = merge(smallest, largest, liquid)
     end do
+
     do l = 1, nb                                              ! a last step on the cubic itself
       c2 = 4*BB(l) - 1
       c1 = AA(l) + BB(l)*(2*BB(l) - 4)
@@ -217,13 +240,16 @@ contains
     real(dp), dimension(nb) :: root_T, R_s, yy, yz, zz, u, inv_ideal, v_ideal
     real(dp) :: aT, aTT, v, v_free, bm, D, centred, inv, inv_free, inv_D, inv_v, L_, x, p_v, p_T, v_p, h_ig, cp_ig, cv, cp
     integer  :: l, k
+
     do l = 1, nb
       root_T(l) = sqrt(T(l))
       R_s(l) = Rgas*s(l, AT_MOLES)
     end do
+
     call attraction(root_T, Y, yy, yz, zz)
     call cubicRoot(T, p, R_s, yy, s(:, 1), u, inv_ideal, v_ideal)
     k = AT_NASA
+
     do l = 1, nb
       bm = s(l, 1)
       aT = -yz(l)/root_T(l)

@@ -17,6 +17,7 @@ contains
     real(dp), parameter :: c(10) = 1/[1.0_dp, 2.0_dp, 6.0_dp, 24.0_dp, 120.0_dp, 720.0_dp, 5040.0_dp, 40320.0_dp, 362880.0_dp, &
                                       3628800.0_dp]
     real(dp) :: series
+
     series = x*(1 + x*(c(2) + x*(c(3) + x*(c(4) + x*(c(5) + x*(c(6) + x*(c(7) + x*(c(8) + x*(c(9) + x*c(10))))))))))
     less_one = merge(series, exp(x) - 1, abs(x) < 0.25_dp)
   end function less_one
@@ -30,14 +31,18 @@ contains
     real(dp) :: Tstar, collision, Fc, root_m_, eta0, w_E, d_E, k_E, linear, constant, G1, G2, H2, E(10), Bc(7), cp_ig, alpha
     real(dp) :: beta, zeta, psi, Vcm, etas, q_, Tr
     integer  :: i, k, l
+
     call products(ns, ns, .true., half_mass, Y, Ky)
     pairs = 0
+
     do i = 1, ns
       do l = 1, nb
         pairs(l) = pairs(l) + 2*Y(l, i)*Ky(l, i)
       end do
     end do
+
     k = AT_NASA
+
     do l = 1, nb
       W_ = 1/s(l, AT_MOLES)
       t1 = s(l, AT_CHUNG)*W_                                  ! sum of x sigma^1.5, whose square is sigma_m^3
@@ -63,12 +68,14 @@ contains
       w_E = omega
       d_E = mur4
       k_E = kappa_
+
       if (chung_form == CHUNG_POLEFREE) then                  ! see chungCalcPoleFree
         w_E = max(omega, 0.0_dp)
         linear = (c4*a1 + c1*a4 - 6.257e-3_dp - 168.48_dp) + (c4*b1 + c1*b4)*w_E
         constant = (a1*a4 + 1.210e-3_dp + 5.283_dp) + w_E*((a1*b4 + a4*b1 - 1.154e-3_dp + 254.209_dp) + (b1*b4)*w_E)
         d_E = min(mur4, constant/(-linear + sqrt(linear*linear - (4*c1*c4)*constant)))
       end if
+
       E = E_of(1, :) + E_of(2, :)*w_E + E_of(3, :)*d_E + E_of(4, :)*k_E
       if (chung_form == CHUNG_POLEFREE) E(2) = max(E(2), 0.0_dp)
       G1 = (1 - 0.5_dp*fill)/gap3
@@ -79,12 +86,14 @@ contains
       Bc = B_of(1, :) + B_of(2, :)*omega + B_of(3, :)*mur4 + B_of(4, :)*kappa_
       if (chung_form == CHUNG_POLEFREE) Bc(7) = max(Bc(7), 0.0_dp)
       H2 = (-Bc(1)*less_one(-Bc(4)*fill)/fill + G1*(Bc(2)*exp(Bc(5)*fill) + Bc(3)))/(Bc(1)*Bc(4) + Bc(2) + Bc(3))
+
       if (chung_form == CHUNG_CANTERA) then
         alpha = scal(l, 7)*W_/Rgas - 1.5_dp
       else
         cp_ig = s(l, k) + T(l)*(s(l, k + 1) + T(l)*(s(l, k + 2) + T(l)*(s(l, k + 3) + T(l)*s(l, k + 4))))
         alpha = cp_ig*W_/Rgas - 2.5_dp
       end if
+
       Tr = Tstar/1.2593_dp
       beta = 0.7862_dp - 0.7109_dp*omega + 1.3168_dp*omega**2
       zeta = 2 + 10.5_dp*Tr**2
@@ -100,6 +109,7 @@ contains
     real(dp), intent(out) :: D(nb, ns)
     real(dp) :: x(nb, ns), below(nb, ns), z(nb), scale(nb), moles(nb)
     integer  :: i, l
+
     do l = 1, nb
       z(l) = 1/sqrt(sqrt(T(l)))
       scale(l) = z(l)**6
@@ -107,12 +117,15 @@ contains
       moles(l) = 1
       if (takahashi_form == TAKAHASHI_TABLE) moles(l) = s(l, AT_MOLES)
     end do
+
     if (diffusion_form == DIFFUSION_CANTERA) z = log(T)
+
     do i = 1, ns
       do l = 1, nb
         x(l, i) = max(Y(l, i)/(W(i)*moles(l)), tiny_x)
       end do
     end do
+
     if (takahashi_form == TAKAHASHI_OFF .and. diffusion_form == DIFFUSION_FULLER .and. ns > 1) then
       call products(ns, ns, .false., friction_fuller, x, below)
     else if (takahashi_form == TAKAHASHI_OFF .and. diffusion_form == DIFFUSION_KINETIC .and. ns > 1) then
@@ -120,28 +133,34 @@ contains
     else
       call frictionCorrected(T, p, z, x, below)
     end if
+
     if (ns == 1) then
       do l = 1, nb
         D(l, 1) = 1/(scale(l)*p(l)*below(l, 1))
       end do
       return
     end if
+
     do i = 1, ns
       do l = 1, nb
         x(l, i) = x(l, i)*W(i)
       end do
     end do
+
     do l = 1, nb
       moles(l) = 0
       scale(l) = scale(l)*p(l)/s(l, AT_MOLES)
     end do
+
     do i = 1, ns                      ! sum of the species before, then of those after: no cancellation
       do l = 1, nb
         D(l, i) = moles(l)
         moles(l) = moles(l) + x(l, i)
       end do
     end do
+
     moles = 0
+
     do i = ns, 1, -1
       do l = 1, nb
         D(l, i) = (D(l, i) + moles(l))/(below(l, i)*scale(l))
@@ -156,13 +175,16 @@ contains
     real(dp), intent(out) :: below(nb, ns)
     real(dp) :: f11, f12, f21, f22, c(5), c12(5), c21(5), c22(5)
     integer  :: i, j, l
+
     below = 0
+
     do i = 1, ns - 1, 2
       do j = 1, i - 2, 2
         c = friction(:, i, j)
         c12 = friction(:, i, j + 1)
         c21 = friction(:, i + 1, j)
         c22 = friction(:, i + 1, j + 1)
+
         do l = 1, nb
           f11 = c(1) + z(l)*(c(2) + z(l)*(c(3) + z(l)*(c(4) + z(l)*c(5))))
           f12 = c12(1) + z(l)*(c12(2) + z(l)*(c12(3) + z(l)*(c12(4) + z(l)*c12(5))))
@@ -174,8 +196,10 @@ contains
           below(l, j + 1) = below(l, j + 1) + x(l, i)*f12 + x(l, i + 1)*f22
         end do
       end do
+
       call onePair(friction(:, i, i + 1), z, x(:, i), x(:, i + 1), below(:, i), below(:, i + 1))
     end do
+
     if (mod(ns, 2) == 1) then
       do j = 1, ns - 1
         call onePair(friction(:, j, ns), z, x(:, j), x(:, ns), below(:, j), below(:, ns))
@@ -188,6 +212,7 @@ contains
     real(dp), intent(inout) :: below_i(nb), below_j(nb)
     real(dp) :: f
     integer  :: l
+
     do l = 1, nb
       f = c(1) + z(l)*(c(2) + z(l)*(c(3) + z(l)*(c(4) + z(l)*c(5))))
       below_i(l) = below_i(l) + x_j(l)*f
@@ -202,15 +227,19 @@ contains
     real(dp) :: f(nb), tenfold_p(nb), tc_i(nb), pc_i(nb), c(5), xx, tcs, pcs, width, inv, place, number, low, high
     real(dp) :: places(nb), shares(nb)
     integer  :: i, j, l, window, row, at(nb)
+
     below = 0
     tenfold_p = 10*p
+
     do i = 1, ns
       do l = 1, nb
         tc_i(l) = x(l, i)*Tc(i)
         pc_i(l) = x(l, i)*pc(i)
       end do
+
       do j = 1, i
         if (i == j .and. ns > 1) cycle
+
         if (takahashi_form == TAKAHASHI_OFF) then
           f = 1
         else if (takahashi_form == TAKAHASHI_TABLE) then
@@ -235,6 +264,7 @@ contains
             shares(l) = number - row
             at(l) = row + (nrow + 1)*window
           end do
+
           !GCC$ novector
           do l = 1, nb
             place = places(l)
@@ -243,17 +273,21 @@ contains
             low = max(low, -1.0_dp)
             f(l) = 1 + low + shares(l)*(max(high, -1.0_dp) - low)
           end do
+
           do l = 1, nb
             f(l) = 1/max(f(l), 0.01_dp)
           end do
         end if
+
         c = friction(:, i, j)
         if (diffusion_form == DIFFUSION_FULLER) c = [1/pD_fuller(i, j), 0.0_dp, 0.0_dp, 0.0_dp, 0.0_dp]
+
         do l = 1, nb
           xx = c(1) + z(l)*(c(2) + z(l)*(c(3) + z(l)*(c(4) + z(l)*c(5))))
           if (diffusion_form == DIFFUSION_CANTERA) xx = 1/xx
           f(l) = f(l)*xx
         end do
+
         if (ns == 1) then
           below(:, 1) = f
         else

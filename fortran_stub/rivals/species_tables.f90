@@ -75,10 +75,12 @@ contains
     k_ij = kij; acentric = omega
     b = omega_b*Rgas*Tc/pc
     if (.not. allocated(kappa)) allocate(kappa(n))
+
     if (size(kappa) /= n) then
       deallocate(kappa)
       allocate(kappa(n))
     end if
+
     do i = 1, n
       if (omega(i) <= 0.491_dp) then
         kappa(i) = 0.37464_dp + (1.54226_dp - 0.26992_dp*omega(i))*omega(i)
@@ -103,6 +105,7 @@ contains
 
     call pairs(aij); call pairs(sig3); call pairs(eps_sig3); call pairs(eps_sig2_rootM)
     call pairs(omega_sig3); call pairs(dip4_sig3); call pairs(kappa_ij); call pairs(pD_fuller)
+
     do j = 1, n
       do i = 1, n
         aij(i, j) = sqrt(a_crit(i)*a_crit(j))*(1 - kij(i, j))
@@ -123,6 +126,7 @@ contains
 
     subroutine pairs(table)
       real(dp), allocatable, intent(inout) :: table(:,:)
+
       if (allocated(table)) deallocate(table)
       allocate(table(n, n))
     end subroutine pairs
@@ -136,6 +140,7 @@ contains
     real(c_double), intent(in) :: W_in(n), Tc_in(n), pc_in(n), omega(n), Vc_in(n), dipole(n), kappa_assoc(n), kij(n, n)
     real(c_double), intent(in) :: low(7, n), high(7, n), T_mid_in(n), binary_fit(5, n, n), fuller_volume(n)
     integer(c_int), intent(in) :: options(NOPTIONS)
+
     call speciesTablesSetup(n, W_in, Tc_in, pc_in, omega, Vc_in, dipole, kappa_assoc, kij, low, high, T_mid_in, binary_fit, &
                             fuller_volume, options, status)
   end function realgas_setup

@@ -55,7 +55,7 @@ def choose(config, comm, asked: Asked) -> Chosen:
     except FrameError as error:
         failed = failed or error
 
-    # What the ranks know.
+    # Facts of this rank's node and device.
     facts = rule.Facts(
         node=comm.node_number,
         ranks=device.ranks,
@@ -102,7 +102,7 @@ def share_devices(config, comm) -> None:
     wanted = kernels.engine.backend.may_be_device(config.backend)
     said = mps.share(comm.node, config.mps, wanted, kernels.engine.backend.mps_runs())
 
-    # What the nodes say, by their first ranks.
+    # Answers of the nodes, from their first ranks.
     everywhere = comm.share((platform.node(), said))
     failed = [f"{text} (node {name})" for name, text in everywhere if text.startswith("no MPS")]
     refuse(failed and config.mps == "require", f"FRAME_MPS=require: {''.join(failed[:1])}.", BackendError)

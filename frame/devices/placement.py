@@ -18,7 +18,7 @@ from ..errors import ArgumentError
 from ..impl import Sizes, TVImpl
 from ..stripe import IN, OUT, Field, block_from_field
 
-MODES = ("rule", "device", "measured", "measured-pinned")  # device: a GPU where there is one
+MODES = ("rule", "device", "measured", "measured-pinned")  # device: a GPU if there is one
 POINTS = 2**17  # of a rank's block: enough for the pipeline to fill
 CALLS = 3  # the fastest counts
 SIDES = ("GPU", "CPU")

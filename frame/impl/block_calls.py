@@ -179,7 +179,7 @@ class BlockCalls:
         return run, used
 
     def _asked(self, request: Request) -> tuple[str, tuple[str, ...], frozenset[str]]:
-        """What Launchers.find takes: the launch that computes the named outputs and no others, from the required and
+        """Arguments of Launchers.find: for the launch that computes exactly the named outputs, from the required and
         optional inputs of the call."""
         brought = self._state.views.names(request.inputs)
         made = self._state.views.names(request.outputs)

@@ -37,7 +37,7 @@ class View(Content):
 
     @property
     def rows_by_name(self) -> tuple[View, ...]:
-        """Q: the views that are rows of it, in their order; else this view."""
+        """For Q the views of its rows, in their order; for any other view itself."""
         return self.parts or (self,)  # type: ignore[return-value]  # parts of a view are views
 
 

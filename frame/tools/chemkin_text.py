@@ -82,6 +82,7 @@ class Entry:
     def add(self, line: Line) -> None:
         found = _data(line)
         self.data += [(line, *datum) for datum in found]
+
         for part in _apart(line, found):
             part.spell_energy()
             self.lines.append(part)
@@ -156,6 +157,7 @@ class Text:
             elif name == "TRAN":
                 lines[0].text = re.sub(r"\btrans\b", "TRANSPORT", lines[0].text, count=1, flags=re.IGNORECASE)
             out += lines
+
         self.lines = out
 
     def refuse(self, wrong, line: Line, said: str) -> None:
@@ -169,7 +171,9 @@ class Text:
             if found:
                 nasa9 = found[2].upper().startswith("NASA9")
                 out.append(("NASA9" if nasa9 else found[1][:4].upper(), []))
+
             out[-1][1].append(line)
+
         return out
 
     def _species(self) -> list[str]:
@@ -179,6 +183,7 @@ class Text:
                 self.refuse(True, lines[0], "surfaces are not read, wanted no section SITE.")
             if section == "SPEC":
                 names += " ".join(line.bare for line in lines).split()
+
         return names
 
     def _default_ranges(self) -> str:
@@ -205,6 +210,7 @@ class Text:
         for entry in entries:
             self._check(entry)
             out += entry.rewritten
+
         return out
 
     def _check(self, entry: Entry) -> None:
@@ -331,13 +337,16 @@ def _joined(lines: list[Line]) -> list[Line]:
     """Lines that go on behind & in one."""
     out: list[Line] = []
     goes_on = False
+
     for line in lines:
         text = CONTINUED.sub(" ", line.text)
         if goes_on:
             out[-1].text += text
         else:
             out.append(Line(line.number, text))
+
         goes_on = text != line.text
+
     return out
 
 
@@ -347,6 +356,7 @@ def _data(line: Line) -> list[tuple[str, str | None]]:
     while found := DATUM.match(text, end):
         out.append((found[1].upper(), found[2]))
         end = found.end()
+
     return out if end == len(text) else []
 
 
@@ -357,13 +367,16 @@ def _apart(line: Line, data: list[tuple[str, str | None]]) -> list[Line]:
 
     out: list[Line] = []
     efficiencies = False
+
     for found in DATUM.finditer(line.bare.rstrip()):
         key = found[1].upper()
         were, efficiencies = efficiencies, key not in COUNTS and key not in OTHERS and found[2] is not None
+
         if were and efficiencies:
             out[-1].text += found[0]
         else:
             out.append(Line(line.number, " " + found[0].strip()))
+
     out[-1].text += line.text[len(line.bare) :]
     return out
 

@@ -41,7 +41,7 @@ def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
 
 
 def fixed(given, used=()) -> dict[str, list[float]]:
-    """Values {"T": [K], "p": [Pa]} of all options --at, for those that are there. used: names of axes, which are
+    """Values {"T": [K], "p": [Pa]} from the options --at that are given. used: names of axes, which are
     refused.
 
     Raises ArgumentError.

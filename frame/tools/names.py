@@ -248,7 +248,7 @@ def _when(kernel) -> str:
 
 
 def _needs(kernel) -> dict[str, tuple[str, ...]]:
-    """{option: values of which the kernel needs one} where the default is not among them."""
+    """{option: values with which the kernel is used}, for options whose default is not among them."""
     needs = {key: tuple(values) for key, values in kernel.when if PLAIN[key] not in values}
     return needs | ({"phases": (kernel.phases,)} if kernel.phases == "equilibrium" else {})
 

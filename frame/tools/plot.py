@@ -259,7 +259,7 @@ def run(given, mixture) -> pathlib.Path:
     for option in ("mixture", "x", "what"):
         wanted(getattr(given, option), f"--{option} is needed; `plot accuracy` does without.")
 
-    # What to draw.
+    # Quantities and states to draw.
     plt = pyplot("plot draws")
     picture_file(given.out)
     variables = [_Variable(text, mixture, option) for text, option in ((given.x, "--x"), (given.y, "--y")) if text]

@@ -21,7 +21,7 @@ HIGHEST = (4000.0, 1000e5)  # K, Pa
 LOWEST = 60.0  # K, of fluids that are no quantum fluids
 QUANTITIES = "rho cp c mu lam".split()
 
-# What a state is: a point of the grid, saturated liquid or vapour, or a gas so thin that it is ideal.
+# Kinds of states: points of the grid, saturated liquid or vapour, gas so thin that it is ideal.
 POINT, LIQUID, VAPOUR, DILUTE = range(4)
 
 REGIONS = {

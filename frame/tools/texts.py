@@ -61,7 +61,7 @@ def top(script, told: str) -> dict[str, int]:
 
 
 def extents_of(e, told: dict[str, int]) -> dict[str, int]:
-    """Extents of the indices; that of the batch only where it is given by its name. Raises ArgumentError."""
+    """Extents of the indices. The batch has an extent only if it is given by its name. Raises ArgumentError."""
     sizes = dict(told)
     every = sizes.pop("", 0)
     unknown = sorted(set(sizes) - set(e.indices))

@@ -111,9 +111,11 @@ def _with_numbers(operands: list) -> list:
     types = [x if type(x) in NUMBERS else x.dtype for x in operands]
     dtype = np.result_type(*types)
     made = []
+
     for x in operands:
         is_held = type(x) in NUMBERS and not (type(x) is int and abs(x) > EXACT)
         made.append(np.asarray(x, dtype) if is_held else x)
+
     return made
 
 
@@ -159,10 +161,12 @@ def lies_apart(array, backwards: bool = False) -> bool:
     dimensions = [(step, extent) for step, extent in zip(array.strides, array.shape) if extent > 1]
     if backwards:
         dimensions = [(abs(step), extent) for step, extent in dimensions]
+
     for step, extent in sorted(dimensions):
         if step < end or step % size:
             return False
         end += step * (extent - 1)
+
     return True
 
 
@@ -174,6 +178,7 @@ def refuse_overlap(name: str, array) -> None:
     places = np.zeros(1, np.int64)
     for extent, step in zip(array.shape, array.strides):
         places = np.add.outer(places, step * np.arange(extent)).ravel()
+
     if np.diff(np.sort(places)).min(initial=array.dtype.itemsize) < array.dtype.itemsize:
         raise ArgumentError(
             f"output '{name}' has several entries at one place: strides {array.strides} of shape {tuple(array.shape)}."
@@ -194,6 +199,7 @@ def check_written(out, arrays, backend) -> None:
     refuse_overlap("out", out)
     if backend.product and not backend.holds(out):
         raise ArgumentError(f"array 'out' is not where backend {backend} works.")
+
     for name, a in arrays.items():
         if hasattr(a, "strides") and share_memory(out, a):
             raise ArgumentError(f"output 'out' and array '{name}' share memory.")
@@ -229,6 +235,7 @@ def types_of(operands: dict, out=None, dtype=None) -> Types:
         if not np.can_cast(result, wider, "safe"):
             raise ArgumentError(f"'{name}': type {np.dtype(wider)}, wanted {result} or a type that holds it.")
         result = np.dtype(wider)
+
     return Types(result, np.dtype(WORK.get(result.name, "float64")))
 
 
@@ -255,6 +262,7 @@ def named_type(arrays: dict) -> np.dtype:
         if np.dtype(a.dtype).name not in PRECISIONS:
             raise ArgumentError(f"array '{name}': type {a.dtype}, wanted {', '.join(PRECISIONS)}.")
         found.append((name, np.dtype(a.dtype)))
+
     if not found:
         found = [(name, np.dtype(a.dtype)) for name, a in arrays.items() if isinstance(a, np.inexact)]
 
@@ -303,6 +311,7 @@ def refuse_inexact(operands: dict, terms: int) -> None:
             return
         low, high = (int(a.min()), int(a.max())) if hasattr(a, "min") else (int(a), int(a))
         most *= max(abs(low), abs(high), 1)
+
     if most > EXACT:
         raise ArgumentError(
             f"einsum of whole numbers: sums may reach {float(most):.2g}, and float64 is exact up to 2^53; give "
@@ -317,10 +326,12 @@ def exact_result(values, dtype):
     if values.size:
         low, high = float(values.min()), float(values.max())
         limits = np.iinfo(dtype)
+
         if low < limits.min or high > limits.max:
             wrong = low if low < limits.min else high
             raise ArgumentError(
                 f"einsum of whole numbers: the result has {math.trunc(wrong)}, which {dtype} does not hold; "
                 "give dtype= or wider arrays."
             )
+
     return values.astype(dtype)

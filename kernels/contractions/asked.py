@@ -1,4 +1,4 @@
-"""What a call of `contract` asks for, and the plans that are kept for it."""
+"""A call of `contract` with its options, and the plans that are kept for it."""
 
 from __future__ import annotations
 

@@ -52,6 +52,7 @@ def statements(text: str) -> str:
     lines: list[str] = []
     written: list[str] = []
     read: set[str] = set()
+
     for operation in _operations(sections["operations"]):
         _add_extents(operation, variables, extents)
         name, *factors = [found.group(1) for found in REFERENCE.finditer(operation)]
@@ -75,6 +76,7 @@ def _sections(text: str) -> dict[str, str]:
     """The text of each section, without comments. The line before the first section is the program's name."""
     found: dict[str, list[str]] = {name: [] for name in SECTIONS}
     section = ""
+
     for line in re.sub(r"(#|//)[^\n]*", "", text).splitlines():
         head = HEAD.fullmatch(line)
         if head:
@@ -82,8 +84,10 @@ def _sections(text: str) -> dict[str, str]:
         elif re.fullmatch(r"\s*\w+\s*:\s*(\w*)\s*", line):
             word = line.split(":")[0].strip()
             raise _error(f"section '{word}', wanted {', '.join(SECTIONS)}{closest(word, SECTIONS)}")
+
         if section:
             found[section].append(line.strip())
+
     return {name: "\n".join(lines) for name, lines in found.items()}
 
 
@@ -95,9 +99,11 @@ def _defined(text: str) -> dict[str, range]:
         extent = found.get(value) or _extent(value)
         if not names or not all(name.isidentifier() for name in names) or not extent:
             raise _error(f"'{entry}', wanted NAME = NAME = NUMBER, or a range such as 4..12")
+
         for name in names:
             if found.setdefault(name, extent) != extent:
                 raise _error(f"'{name}' is defined as {shown(found[name])} and as {shown(extent)}")
+
     return found
 
 
@@ -119,6 +125,7 @@ def _variables(text: str, defined: dict[str, range]) -> dict[str, list[range]]:
             if not extent:
                 raise _error(f"variable '{name}': '{word}' is not defined{closest(word, defined)}")
             extents.append(extent)
+
         if found.setdefault(name, extents) != extents:
             raise _error(f"variable '{name}' is there twice, with different extents")
 
@@ -143,6 +150,7 @@ def _operations(text: str) -> list[str]:
         if word:
             raise _error(f"'{word.group()}' in '{operation}', wanted NAME: (i, j)")
         found.append(operation)
+
     return found
 
 
@@ -154,6 +162,7 @@ def _add_extents(operation: str, variables, extents: dict[str, range]) -> None:
             raise _error(f"'{name}' is not among the variables{closest(name, variables)}")
         if len(indices) != len(variables[name]):
             raise _error(f"'{name}' has {len(indices)} indices in '{operation}', wanted {len(variables[name])}")
+
         for index, extent in zip(indices, variables[name]):
             if extents.setdefault(index, extent) != extent:
                 raise _error(f"array '{name}', index '{index}': extent {shown(extent)}, wanted {shown(extents[index])}")

@@ -1,5 +1,5 @@
-"""What a caller may say about a contraction beside its text, extents, type and backend: how the text is read, and how
-the work is done. Contraction, FreeContraction and ComplexContraction take the fields as keywords."""
+"""Options of a contraction, beside its text, extents, type and backend: how the text is read, and how the work is done.
+Contraction, FreeContraction and ComplexContraction take the fields as keywords."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Reading:
     """How a text is read, see text.parse. The text may hold each of these in a line of its own."""
 
     batch: str | None = None  # index with the free extent; None: the first that every output has; "": none
-    point: str | None = None  # index that all arrays but constant ones have without its being written; it is the batch
+    point: str | None = None  # unwritten index of all arrays that are not constant; it is the batch
     layout: str = "right"  # where the point index lies: "left" is fastest, "right" is slowest
     local: Names = ""  # arrays that are never stored
     constant: Names = ""  # inputs that `bind` copies to a device

@@ -66,11 +66,13 @@ def _indices(part: str, shown: Subscripts) -> tuple[str, ...]:
     """Indices of one operand: letters, and at most one ellipsis."""
     part = "".join(part.split())
     before, dots, after = part.partition(ELLIPSIS)
+
     for letter in before + after:
         if letter == ".":
             raise shown.error(f"'{part}' has a '.' that is not part of an ellipsis '...', or two ellipses")
         if not letter.isalpha():
             raise shown.error(f"'{part}', wanted letters")
+
     return (*before, ELLIPSIS, *after) if dots else tuple(before)
 
 
@@ -168,6 +170,7 @@ def _listed(own, whose: str) -> tuple[str, ...]:
             found.append(f"i{int(index)}")
         else:
             raise ArgumentError(f"einsum: index {index!r} of {whose}, wanted a whole number of 0 or more, or Ellipsis.")
+
     if found.count(ELLIPSIS) > 1:
         raise ArgumentError(f"einsum: the indices of {whose} have two ellipses.")
     return tuple(found)
@@ -222,13 +225,14 @@ def _replaced(own, free: int) -> tuple[str, ...]:
             found += [f"{NAME}{k}" for k in reversed(range(free))]
         else:
             found.append(index)
+
     return tuple(found)
 
 
 def extents(s: Subscripts, shapes) -> dict[str, int]:
     """The extent of each index. An extent of 1 is broadcast to another array's. Raises ArgumentError where two differ.
 
-    Within one array, an index that stands twice has one extent, as NumPy wants it.
+    An index that stands twice in an array has the same extent in both places, as in NumPy.
     """
     found: dict[str, tuple[int, str]] = {}
     for name, own, shape in zip(s.names, s.operands, shapes):
@@ -246,6 +250,7 @@ def extents(s: Subscripts, shapes) -> dict[str, int]:
                 raise ArgumentError(
                     f"array '{name}', index '{index}': extent {extent}, wanted {known} as '{other}' has it."
                 )
+
     return {index: extent for index, (extent, _) in found.items()}
 
 

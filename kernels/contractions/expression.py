@@ -49,10 +49,12 @@ class Statement(NamedTuple):
         if self.function:
             return f"map {self.out} = {self.function}({', '.join(map(str, self.terms[0].factors))})"
         right = ""
+
         for term in self.terms:
             size = abs(term.number)
             words = [f"{size:.17g}"] * (size != 1 or not term.factors) + [str(f) for f in term.factors]
             right += (" - " if term.number < 0 else " + ") + " ".join(words)
+
         right = right[3:] if right.startswith(" + ") else right[1:]
         return f"{self.out} {'+' * self.add}= {right}"
 
@@ -91,9 +93,11 @@ class Expression:
         """Names of all arrays of a call, inputs before outputs. Raises ArgumentError if one is missing or unknown."""
         wanted = (*self.inputs, *self.outputs)
         self.refuse_unknown(arrays)
+
         for name in wanted:
             if name not in arrays:
                 raise ArgumentError(f"array '{name}' is missing.")
+
         return wanted
 
     def refuse_unknown(self, arrays, others=()) -> None:
@@ -121,6 +125,7 @@ class Expression:
         for s in self.statements:
             for r in (*s.factors, s.out):
                 found.setdefault(r.name, []).append(r)
+
         return {name: tuple(dict.fromkeys(refs)) for name, refs in found.items()}
 
     @functools.cached_property
@@ -129,6 +134,7 @@ class Expression:
         for references in self.references.values():
             for r in references:
                 found |= dict.fromkeys(r.indices)
+
         return tuple(found)
 
     def batch_place(self, name: str) -> int | None:
@@ -148,6 +154,7 @@ class Expression:
         for word, names in (("local", self.local), ("constant", self.constant), ("symmetric", self.symmetric)):
             if names:
                 lines.append(f"{word} {' '.join(sorted(array[n] for n in names if n in array))}")
+
         chosen = self.found and any(len(t.factors) > 2 for s in self.statements for t in s.terms)
         lead = "lead" if chosen else "batch"  # the order of evaluation depends on it
         return "; ".join([*lines, f"{lead} {index.get(self.batch or '', '-')}"])
@@ -170,6 +177,7 @@ def check(e: Expression) -> None:
         if e.batch:
             _check_batch(e)
         seen: set[str] = set()
+
         for s in e.statements:
             _check_statement(e, s, seen)
             seen.add(s.out.name)
@@ -200,6 +208,7 @@ def _check_marks(e: Expression) -> None:
         raise _Wrong(f"'{name}' is named local but is never written")
     for name in sorted(e.symmetric & set(e.written)):
         raise _Wrong(f"'{name}' is named symmetric but is also written")
+
     for name in sorted(e.constant):
         if name in e.written:
             raise _Wrong(f"'{name}' is named constant but is written")
@@ -243,10 +252,11 @@ def _check_batch(e: Expression) -> None:
 
 
 def _check_statement(e: Expression, s: Statement, seen: set[str]) -> None:
-    """One statement. seen: arrays that were written before."""
+    """Checks a statement. seen: the arrays that earlier statements write."""
     factors = [f for t in s.terms for f in t.factors]
     if len(set(s.out.indices)) < len(s.out.indices):
         raise _Wrong(f"an index stands twice in {s.out}")
+
     for f in factors:
         if f.name == s.out.name:
             raise _Wrong(f"'{f.name}' stands on both sides; write += or another name")

@@ -69,9 +69,11 @@ def dense(indices: Sequence[str], extents: Mapping[str, int]) -> dict[str, int]:
     """The step of each index of a contiguous array, the slowest first. An index that stands twice adds both steps."""
     found: dict[str, int] = {}
     step = 1
+
     for index in reversed(indices):
         found[index] = found.get(index, 0) + step
         step *= extents[index]
+
     return found
 
 
@@ -84,6 +86,7 @@ def roles(out, left, right) -> dict[str, str]:
         if not names:
             raise Unable(f"no index of {ARRAYS[have[0]]} alone, such as '{index}'")
         found[index] = names[0]
+
     return found
 
 
@@ -99,6 +102,7 @@ def fold(extents: Mapping[str, int], out: Mapping[str, int], left: Mapping[str, 
     for name, arrays in HAVE.items():
         indices = [index for index, group in group_of.items() if group == name]
         groups[name] = _joined(indices, extents, steps, arrays)
+
     return Fold(**groups, extents={index: extents[index] for index in group_of}, steps=steps)
 
 
@@ -106,14 +110,18 @@ def _joined(indices, extents, steps, arrays) -> tuple[Axis, ...]:
     """The axes of a group for the arrays whose order counts, from slow to fast in the first of them."""
     first = steps[arrays[0]]
     axes: list[Axis] = []
+
     for index in sorted(indices, key=lambda i: -abs(first[i])):
         if extents[index] == 1:
             continue
         fast = Axis((index,), extents[index], _steps_of(index, steps, arrays))
+
         if axes and all(axes[-1].step[a] == fast.step[a] * fast.extent for a in arrays):
             slow = axes.pop()
             fast = Axis(slow.indices + fast.indices, slow.extent * fast.extent, fast.step)
+
         axes.append(fast)
+
     return tuple(axes)
 
 
@@ -233,6 +241,7 @@ def _laid_out(f: Fold, inner, loops, sums, copied, orders) -> Way:
     axes = [*loops, *sums, *inner.values()]
     outside = len(loops) + len(sums)
     copies: list[tuple[Move, ...]] = [(), (), ()]
+
     for array in (OUT, LEFT, RIGHT):
         if copied[array]:
             order = [place for place in range(outside) if _has(f, axes[place], array)]
@@ -270,6 +279,7 @@ def _with_steps(axes, order, array: int) -> list[Axis]:
         steps[array] = step
         made[place] = made[place]._replace(step=tuple(steps))
         step *= made[place].extent
+
     return made
 
 
@@ -281,6 +291,7 @@ def _moves(f: Fold, axes, array: int) -> tuple[Move, ...]:
         for index in axis.indices:
             step //= f.extents[index]
             moves.append(Move(f.extents[index], f.steps[array][index], step))
+
     return collapsed(moves)
 
 
@@ -291,8 +302,10 @@ def collapsed(moves) -> tuple[Move, ...]:
         if move.extent == 1:
             continue
         slow = made[-1] if made else None
+
         if slow and slow.source == move.source * move.extent and slow.target == move.target * move.extent:
             made[-1] = Move(slow.extent * move.extent, move.source, move.target)
         else:
             made.append(move)
+
     return tuple(made)

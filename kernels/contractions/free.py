@@ -52,7 +52,7 @@ class FreeContraction:
         return self._plans[key]
 
     def explain(self, **sizes: int) -> str:
-        """What is chosen for these extents; see Contraction.explain."""
+        """The choice for these extents, as text; see Contraction.explain."""
         return self.of(**sizes).explain()
 
     def bind(self, arrays, n: int | None = None):

@@ -1,5 +1,5 @@
 """Arrays with gaps, such as slices or reversed ones: most organisations take a contiguous copy of them, some read them
-where they lie. The choice between organisations counts what that takes."""
+where they lie. The choice between organisations counts this time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cheapest(plan, arrays, n: int, by: Callable):
 
 
 def _seconds_of_gaps(plan: Contraction, arrays, n: int) -> float:
-    """The model's time for gaps: copies of arrays that a plan does not take, and what those take that it reads."""
+    """The model's time for gaps: contiguous copies of arrays, and slower reads of arrays that need no copy."""
     taken = {name: a for name, a in arrays.items() if plan.takes(name, a, n)}
     return _of_copies(plan, arrays, n) + plan.how.seconds_of_gaps(plan.program, taken, n)
 

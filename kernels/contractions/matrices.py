@@ -38,7 +38,7 @@ class Matrices(NamedTuple):
     rows: int  # dimensions in front of the matrix' row
 
     def shape(self, extents) -> tuple[int, ...]:
-        """Of the copy of an array of these extents."""
+        """The shape of the copy of an array of these extents."""
         ordered = [extents[axis] for axis in self.axes]
         return (*ordered[: self.rows], PARTS, *ordered[self.rows :], PARTS)
 

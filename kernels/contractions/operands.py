@@ -229,7 +229,7 @@ def known_extents(e: Expression, shapes) -> dict[str, int]:
             _take(r, shape, found, e.batch)
     sizes = {index: extent for index, (extent, _) in found.items()}
 
-    # An array that a statement makes has the extents that it was written with, where it is read by other indices.
+    # An array that is read by other indices keeps the extents with which a statement wrote it.
     made = [s.out for s in e.statements if s.out.name not in shapes]
     for out in made:
         for r in e.references[out.name]:

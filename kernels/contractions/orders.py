@@ -49,7 +49,7 @@ def leaves(tree) -> frozenset[int]:
 
 
 def result(part, factors, kept) -> frozenset[str]:
-    """Indices that the product of these factors keeps: those that the left side or other factors have."""
+    """Indices that the product of these factors keeps, since the left side or other factors have them."""
     inside = frozenset().union(*(factors[k] for k in part))
     outside = frozenset(kept).union(*(f for k, f in enumerate(factors) if k not in part))
     return inside & outside
@@ -64,6 +64,7 @@ def cost(tree, factors, kept, sizes, batch, entries: int = 0) -> tuple[int, int]
     for below in tree:
         each_below, once_below = cost(below, factors, kept, sizes, batch, entries)
         each, once = each + each_below, once + once_below
+
     return each, once
 
 
@@ -87,6 +88,7 @@ def node(tree, factors, kept, sizes, batch, entries: int = 0) -> tuple[tuple[int
         each = sum(extent(over, sizes, batch) for over in spent if batch is None or batch in over)
         once = sum(extent(over, sizes, batch) for over in spent if batch is not None and batch not in over)
         found.append(((each, once), some))
+
     return min(found, key=lambda choice: (value(choice[0], entries), len(choice[1])))
 
 
@@ -115,6 +117,7 @@ def trees(numbers: tuple[int, ...]):
     if len(numbers) == 1:
         yield numbers[0]
         return
+
     first, *rest = numbers
     for size in range(len(rest)):
         for some in itertools.combinations(rest, size):
@@ -136,6 +139,7 @@ def orders(term: Term, out: Reference, sizes, batch, found: bool = False) -> Ord
 
     entries = entries_of(term, out, sizes, batch, found)
     count = math.prod(range(2 * n - 3, 0, -2))
+
     if n > ENUMERATED:
         best = _from_subsets(factors, kept, sizes, batch, entries) if n <= SUBSETS else None
         if best is None:
@@ -146,6 +150,7 @@ def orders(term: Term, out: Reference, sizes, batch, found: bool = False) -> Ord
     for tree in trees(tuple(range(n))):
         price = cost(tree, factors, kept, sizes, batch, entries)
         priced.append((value(price, entries), price[0], tree))
+
     least = min(total for total, _, _ in priced)
     cheapest = tuple(tree for total, _, tree in priced if total == least)[:KEPT]
     return Orders(
@@ -170,6 +175,7 @@ def _from_subsets(factors, kept, sizes, batch, entries: int):
     """The cheapest tree: of each subset of the factors the cheapest pair of trees of two parts."""
     n = len(factors)
     best: dict[frozenset[int], Any] = {frozenset((k,)): ((0, 0), k) for k in range(n)}
+
     for size in range(2, n + 1):
         for part in map(frozenset, itertools.combinations(range(n), size)):
             made = []
@@ -177,7 +183,9 @@ def _from_subsets(factors, kept, sizes, batch, entries: int):
                 here, _ = node((left[1], right[1]), factors, kept, sizes, batch, entries)
                 price = here[0] + left[0][0] + right[0][0], here[1] + left[0][1] + right[0][1]
                 made.append((price, (left[1], right[1])))
+
             best[part] = min(made, key=lambda choice: value(choice[0], entries))
+
     return best[frozenset(range(n))][1]
 
 
@@ -208,6 +216,7 @@ def same_up_to_names(factors, kept, batch, symmetric=frozenset()):
         turned = [(f[1], exchanged(f[1], batch)) if f[0] in symmetric else (f[1],) for f in flat]
         for indices in itertools.product(*turned):
             choices_.append(_numbered([f[0] for f in flat], indices, kept, batch))
+
     return min(choices_)
 
 
@@ -235,6 +244,7 @@ def families(e: Expression) -> list[int]:
             if len(t.factors) > 1 and not s.function:
                 factors = [(f.name, f.indices) for f in t.factors]
                 keys[same_up_to_names(factors, s.out.indices, None, e.symmetric)[0]] += 1
+
     return sorted(keys.values(), reverse=True)
 
 
@@ -279,6 +289,7 @@ def gathered(e: Expression, sizes, most: int):
     fixed = last[: len(last) - len(inner)]
     locals_: list[Statement] = []
     sums: list[Term] = []
+
     for lead, parts in groups:
         name = f"s{len(locals_)}"
         while name in e.references:
@@ -287,6 +298,7 @@ def gathered(e: Expression, sizes, most: int):
         locals_.append(Statement(Reference(name, (*fixed, *first)), parts))
         for order, number in lead.items():
             sums.append(Term(number, (Reference(name, (*fixed, *order)),)))
+
     return (*locals_, Statement(out, tuple(sums), e.statements[0].add))
 
 
@@ -338,10 +350,12 @@ def _placed(t: Term, inner):
 
 
 def _same_uses(lead, other):
-    """(number, places) so that `other` is number times `lead` once its indices are put at those places; else None."""
+    """(number, places): `other` is number times `lead` with the indices of lead permuted to these places. None: it is
+    not."""
     if len(lead) != len(other):
         return None
     width = len(next(iter(lead)))
+
     for places in itertools.permutations(range(width)):
         back = {_put(order, places): number for order, number in other.items()}
         if set(back) != set(lead):
@@ -349,6 +363,7 @@ def _same_uses(lead, other):
         ratios = {back[order] / lead[order] for order in lead}
         if len(ratios) == 1:
             return ratios.pop(), places
+
     return None
 
 
@@ -381,6 +396,7 @@ def choices(e: Expression, sizes) -> list[tuple[int, int, Orders]]:
         for m, t in enumerate(s.terms):
             if len(t.factors) > 2 and t.sums(s.out) and not s.function:
                 found.append((k, m, orders(t, s.out, sizes, e.batch, e.found)))
+
     return found
 
 
@@ -391,6 +407,7 @@ def lower(e: Expression, sizes, chosen=None, share: bool = True) -> Lowered:
     """
     known = {(k, m): found.cheapest[0] for k, m, found in choices(e, sizes)} | dict(chosen or {})
     twice: frozenset = frozenset()
+
     if share:
         seen: collections.Counter = collections.Counter()
         _Lowering(e, sizes, known, frozenset(), seen).run()
@@ -403,6 +420,7 @@ def lower(e: Expression, sizes, chosen=None, share: bool = True) -> Lowered:
     for s in statements:
         count, once = flops_of(s, sizes, e.batch)
         flops[once] += count
+
     trees_ = tuple(sorted(known.items()))
     return Lowered(tuple(statements), frozenset(lowering.made), trees_, flops[False], flops[True])
 
@@ -413,6 +431,7 @@ def flops_of(s: Statement, sizes, batch) -> tuple[int, bool]:
     for t in s.terms:
         over = extent((*s.out.indices, *t.sums(s.out)), sizes, batch)
         flops += over * max(len(t.factors) - 1, 0) + (over if t.sums(s.out) else 0)
+
     flops += (len(s.terms) - 1 + s.add) * extent(s.out.indices, sizes, batch)
     return flops, batch is not None and batch not in s.out.indices
 
@@ -432,6 +451,7 @@ class _Lowering:
             if not s.function:
                 terms = [self.term(s, t, self.known.get((k, m))) for m, t in enumerate(s.terms)]
                 s = s._replace(terms=tuple(terms))
+
             self.done.append(s)
             self.version[s.out.name] += 1
         return self.done
@@ -453,11 +473,13 @@ class _Lowering:
             order = _order(inside, wanted)
             _, summed = node(tree, factors, kept, self.sizes, self.e.batch, entries)
             pair = []
+
             for part in tree:
                 if part in summed:
                     pair += self.product([t.factors[part]], _order(result(leaves(part), factors, kept), order), False)
                 else:
                     pair += walk(part, order)
+
             return self.product(pair, order, top)
 
         return Term(t.number, tuple(walk(tree, s.out.indices, top=True)))
@@ -479,11 +501,12 @@ class _Lowering:
             self.local[key] = name, tuple(canonical.index(i) for i in own)
             self.made[name] = key
             self.done.append(Statement(Reference(name, tuple(own)), (Term(1.0, tuple(pair)),)))
+
         name, places = self.local[key]
         return [Reference(name, tuple(canonical[p] for p in places))]
 
 
 def _order(own: frozenset[str], wanted) -> tuple[str, ...]:
-    """The indices of a local: those that its reader sums first, then as the reader has them, so that the reader's last
-    index is the local's."""
+    """The indices of a local: first the indices that its reader sums, then the others in the reader's order. The last
+    index of both is then the same."""
     return (*sorted(own - set(wanted)), *(i for i in wanted if i in own))

@@ -47,10 +47,12 @@ template <class V> POINT_FN V load_part(const scalar *p, int n) {
     const int mask = (1 << n) - 1;
     MASKED(LOAD)
 }
+
 template <class V> POINT_FN void store_part(scalar *p, V x, int n, int first = 0) { // lanes first to n
     const int mask = (1 << n) - (1 << first);
     MASKED(STORE)
 }
+
 #undef MASKED
 #undef LOAD
 #undef STORE
@@ -73,6 +75,7 @@ template <class V> POINT_FN V load_part(const scalar *p, int n) {
     return x;
 #endif
 }
+
 template <class V> POINT_FN void store_part(scalar *p, V x, int n, int first = 0) { // lanes first to n
     for (int i = first; i < n; ++i) p[i] = x[i];
 }
@@ -88,6 +91,7 @@ template <class V, int N, long LANE> POINT_FN V fetch(const scalar *p) {
         return x;
     }
 }
+
 template <int N, class V> POINT_FN void leave(scalar *p, V x) {
     if constexpr (N == lanes_of<V>) *(typename Vector<sizeof(V)>::anywhere *)p = x;
     else store_part(p, x, N);
@@ -123,6 +127,7 @@ template <class T, class V, int N, int F> POINT_FN V product(const scalar *const
     else if constexpr (T::number == 1.0 || T::number == -1.0) return x;
     else return x * scalar(T::number);
 }
+
 template <class T, bool FRESH, int N, class S> POINT_FN void one_turn(S &s, const scalar *const (&at)[T::FACTORS]) {
     typedef typename S::V V;
     EACH_SUM(s) {
@@ -133,6 +138,7 @@ template <class T, bool FRESH, int N, class S> POINT_FN void one_turn(S &s, cons
         else s.at[r][c] += x;
     }
 }
+
 template <class T, bool FRESH, int D, class S> POINT_FN void all_turns(S &s, const scalar *const (&at)[T::FACTORS]) {
     if constexpr (D == T::SUMS) one_turn<T, FRESH, S::lanes>(s, at);
     else if constexpr (D == 0 && T::FOLD) {
@@ -140,11 +146,13 @@ template <class T, bool FRESH, int D, class S> POINT_FN void all_turns(S &s, con
         constexpr int part = T::extent[0] % W;
         static_assert(T::SUMS == 1, "a sum of several loops is not folded");
         const scalar *next[T::FACTORS];
+
         for (int k = 0; k < whole; ++k) {
             UNROLL
             for (int f = 0; f < T::FACTORS; ++f) next[f] = at[f] + k * W * T::sum[f][0];
             one_turn<T, false, W>(s, next);
         }
+
         if constexpr (part > 0) {
             for (int f = 0; f < T::FACTORS; ++f) next[f] = at[f] + whole * W * T::sum[f][0];
             one_turn<T, false, part>(s, next);
@@ -157,6 +165,7 @@ template <class T, bool FRESH, int D, class S> POINT_FN void all_turns(S &s, con
             all_turns<T, FRESH, D + 1>(s, next);
         }
 }
+
 template <class S> POINT_FN void clear(S &s) { EACH_SUM(s) s.at[r][c] = typename S::V{}; }
 // A term: FIRST of its statement or not; at: its factors where the tile begins.
 template <class T, bool FIRST, class S, class... P> POINT_FN void add(S &s, int r, int c, const P *...at) {
@@ -167,6 +176,7 @@ template <class T, bool FIRST, class S, class... P> POINT_FN void add(S &s, int 
     if constexpr (FIRST && !FRESH) clear(s);
     all_turns<T, FRESH, 0>(s, begin);
 }
+
 template <class S> POINT_FN void add_number(S &s, bool first, double number) { // a term without factors
     EACH_SUM(s) s.at[r][c] = scalar(number) - typename S::V{} + (first ? typename S::V{} : s.at[r][c]);
 }
@@ -177,16 +187,19 @@ template <int S, class V, int... I> POINT_FN V halves(V a, V b, Numbers<I...>) {
     return __builtin_shufflevector(a, b, (I / S % 2 ? L + I - S : I)...) +
            __builtin_shufflevector(a, b, (I / S % 2 ? L + I : I + S)...);
 }
+
 template <int I, class Sums> POINT_FN typename Sums::V sum_at(const Sums &s) { // row by row; 0 behind the last
     if constexpr (I < Sums::rows * Sums::columns) return s.at[I / Sums::columns][I % Sums::columns];
     else return typename Sums::V{};
 }
+
 // 2 S sums of a tile from number FIRST on, in one vector: each is in lanes that are 2 S apart, still to be added up
 template <int S, int FIRST, class Sums> POINT_FN typename Sums::V folded(const Sums &s) {
     typedef typename Count<lanes_of<typename Sums::V>>::type All;
     if constexpr (S == 1) return halves<1>(sum_at<FIRST>(s), sum_at<FIRST + 1>(s), All());
     else return halves<S>(folded<S / 2, FIRST>(s), folded<S / 2, FIRST + S>(s), All());
 }
+
 // to[0 .. rows * columns): the sum of the lanes of each sum of a tile
 template <int FIRST = 0, class Sums> POINT_FN void leave_folded(scalar *to, const Sums &s) {
     constexpr int L = lanes_of<typename Sums::V>;
@@ -212,6 +225,7 @@ template <int S, class V, int... I> POINT_FN void exchange(V &a, V &b, Numbers<I
     b = __builtin_shufflevector(a, b, (I & S ? L + I : I + S)...);
     a = low;
 }
+
 template <int S = 1> POINT_FN void transpose(Pack<W> (&x)[W]) {
     if constexpr (S < W) {
         UNROLL
@@ -223,6 +237,7 @@ template <int S = 1> POINT_FN void transpose(Pack<W> (&x)[W]) {
 
 // Whether lanes go across the output's lines, whose numbers are the tile's rows: these are turned on their way out.
 template <class S> constexpr bool turned = S::MODE == ALONG && S::row == 1 && S::column > 1;
+
 // to[i * step + r] = lane i of x[r], r < R
 template <int R, class V> POINT_FN void leave_turned(scalar *to, long step, const V *x) {
     if constexpr (R >= W && lanes_of<V> == W) {
@@ -260,6 +275,7 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
         return;
     }
     out += r0 * S::row + c0 * S::column;
+
     if constexpr (turned<S>) {
         static_assert(Sums::lanes == lanes_of<V> && !S::ADD, "whole packs that overwrite");
         UNROLL
@@ -283,6 +299,7 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
     } else {
         constexpr int STEP = S::MODE == ALONG ? W : 1;
         constexpr int N = Sums::lanes;
+
         EACH_SUM(s) {
             scalar *const to = out + r * S::row + (c * STEP - Sums::back(c)) * S::column;
             V x = s.at[r][c];
@@ -296,6 +313,7 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
 struct Extents {
     int rows, columns;
 };
+
 // The tile that covers so many rows and columns in the fewest turns of the processor, roughly: a multiply-add takes
 // one, but a tile of fewer than 8 has to wait for its results; a load takes half a one. Its rows are a multiple of
 // `whole`, or all.
@@ -313,20 +331,25 @@ constexpr Extents best_tile(int rows, int columns, int whole) {
                 const int many = (edge & 1 ? h > 0 : rows / r) * (edge & 2 ? w > 0 : columns / c);
                 sum += many * ((h * w > 8 ? h * w : 8) + 0.5 * (h + w));
             }
+
             if (sum < least) least = sum, best = {r, c};
         }
+
     return best;
 }
+
 template <class S> constexpr Extents tile_of(int rows, int columns) {
     if (S::TILE.rows == 0) return best_tile(rows, columns, turned<S> ? W : 1);
     return {S::TILE.rows < rows ? S::TILE.rows : rows, S::TILE.columns < columns ? S::TILE.columns : columns};
 }
+
 template <int R, int C, int N, int BACK = 0, class Work> POINT_FN void tile_at(const Work &work, int r, int c) {
     Tile<R, C, N, BACK> s;
     work(s, r, c);
 }
-// Columns of a statement: packs of them, or single ones. OVER: the last pack begins so many numbers earlier, in the one
-// before it, whose sums it makes once more: short rows are done by full tiles.
+
+// Columns of a statement: packs of them, or single ones. OVER: the last pack begins this many numbers earlier, inside
+// the pack before it, and computes its sums again: short rows then have full tiles.
 template <class S> struct Columns {
     static constexpr bool packs = S::MODE == ALONG;
     static constexpr bool over = packs && S::MAY_OVERLAP && S::COLUMNS > W;
@@ -336,6 +359,7 @@ template <class S> struct Columns {
     static constexpr int rest = OVER ? 0 : left;
     static constexpr int step = packs ? W : 1;
 };
+
 template <class S, int R, int C, class Work> POINT_FN void row_of_tiles(const Work &work, int r) {
     typedef Columns<S> Q;
     constexpr bool whole = Q::all % C == 0;
@@ -344,6 +368,7 @@ template <class S, int R, int C, class Work> POINT_FN void row_of_tiles(const Wo
     if constexpr (whole && Q::OVER) tile_at<R, C, W, Q::OVER>(work, r, many * C * Q::step);
     if constexpr (!whole) tile_at<R, Q::all % C, W, Q::OVER>(work, r, Q::all / C * C * Q::step);
 }
+
 template <class S> constexpr int number_of_tiles() {
     constexpr int all = Columns<S>::all;
     constexpr int rest = Columns<S>::rest;
@@ -355,15 +380,18 @@ template <class S> constexpr int number_of_tiles() {
     if (rest > 0) sum += (S::ROWS + tile_of<S>(S::ROWS, 1).rows - 1) / tile_of<S>(S::ROWS, 1).rows;
     return sum;
 }
+
 template <class S, class Work> POINT_FN void tiles(const Work &work) {
     constexpr int all = Columns<S>::all;
     constexpr int rest = Columns<S>::rest;
+
     if constexpr (all > 0) {
         constexpr Extents t = tile_of<S>(S::ROWS, all);
         for (int r = 0; r + t.rows <= S::ROWS; r += t.rows) row_of_tiles<S, t.rows, t.columns>(work, r);
         if constexpr (S::ROWS % t.rows > 0)
             row_of_tiles<S, S::ROWS % t.rows, t.columns>(work, S::ROWS / t.rows * t.rows);
     }
+
     if constexpr (rest > 0) { // the last pack of each row, which is not full
         constexpr int R = tile_of<S>(S::ROWS, 1).rows;
         for (int r = 0; r + R <= S::ROWS; r += R) tile_at<R, 1, rest>(work, r, all * W);
@@ -378,6 +406,7 @@ template <class S, class Work> POINT_FN void tiles(const Work &work) {
 template <int P, bool ALL> POINT_FN int squares_in(const scalar *from, long step, int count, scalar *to) {
     typedef Pack<W> V;
     int p = 0;
+
     for (; p + W <= P; p += W) {
         V x[W];
         UNROLL
@@ -386,8 +415,10 @@ template <int P, bool ALL> POINT_FN int squares_in(const scalar *from, long step
         UNROLL
         for (int e = 0; e < W; ++e) leave<W>(to + (p + e) * W, x[e]);
     }
+
     return p;
 }
+
 template <int Q, int P> static void turn_in(const scalar *from, long ld, long step, int count, scalar *to) {
     for (int q = 0; q < Q; ++q, from += ld) {
         int p = 0;
@@ -400,6 +431,7 @@ template <int Q, int P> static void turn_in(const scalar *from, long ld, long st
         to += P * W;
     }
 }
+
 // to[r * row + c] = from[r + c * lane]
 template <int ROWS, int COLUMNS> static void turn(const scalar *from, long lane, scalar *to, long row) {
     typedef Pack<W> V;
@@ -414,18 +446,22 @@ template <int ROWS, int COLUMNS> static void turn(const scalar *from, long lane,
             UNROLL
             for (int i = 0; i < W; ++i) leave<W>(to + (r + i) * row + c, x[i]);
         }
+
     for (int r = 0; r < ROWS; ++r)
         for (int c = r < R ? C : 0; c < COLUMNS; ++c) to[r * row + c] = from[r + c * lane];
 }
+
 template <class V> POINT_FN void stream(scalar *to, V x);
 template <int P, bool ALL> POINT_FN int squares_out(const scalar *from, scalar *to, long step, int count, bool past) {
     typedef Pack<W> V;
     int p = 0;
+
     for (; p + W <= P; p += W) {
         V x[W];
         UNROLL
         for (int e = 0; e < W; ++e) x[e] = fetch<V, W, 1>(from + (p + e) * W);
         transpose(x);
+
         UNROLL
         for (int e = 0; e < W; ++e) {
             if (!ALL && e >= count) continue;
@@ -433,8 +469,10 @@ template <int P, bool ALL> POINT_FN int squares_out(const scalar *from, scalar *
             else leave<W>(to + e * step + p, x[e]);
         }
     }
+
     return p;
 }
+
 template <int Q, int P> static void turn_out(const scalar *from, scalar *to, long ld, long step, int count, bool past) {
     for (int q = 0; q < Q; ++q, to += ld) {
         int p = 0;
@@ -461,16 +499,19 @@ template <class V> POINT_FN void stream(scalar *to, V x) {
     leave<W>(to, x);
 #endif
 }
+
 template <long COUNT> static void copy_past(scalar *to, const scalar *from) {
     static_assert(COUNT % W == 0, "whole vectors");
     for (long i = 0; i < COUNT; i += W) stream(to + i, fetch<Pack<W>, W, 1>(from + i));
 }
+
 // Of the numbers that the next entry will write one in each page: the page is found before the stores wait for it.
 template <int COUNT> POINT_FN void pages(const scalar *to) {
     constexpr int STEP = 4096 / int(sizeof(scalar));
     UNROLL
     for (int at = 0; at < COUNT; at += STEP) __builtin_prefetch(to + at, 1, 3);
 }
+
 // Arrays of so many numbers that the next entry will read, asked for in PARTS, those of an array one after
 // the other: all at once would fill the queue to memory, behind which this entry's loads wait.
 template <int PARTS, int... COUNT> struct Ahead {
@@ -479,6 +520,7 @@ template <int PARTS, int... COUNT> struct Ahead {
     static constexpr int MANY = sizeof...(COUNT);
     const scalar *at[MANY];
     int done[MANY] = {};
+
     POINT_FN void ask() {
         UNROLL
         for (int x = 0; x < MANY; ++x) {
@@ -488,6 +530,7 @@ template <int PARTS, int... COUNT> struct Ahead {
         }
     }
 };
+
 POINT_FN void end_of_streams() {
 #if defined(__AVX__)
     _mm_sfence();
@@ -499,6 +542,7 @@ template <int Q, int P> static void gather(const scalar *from, long ld, scalar *
     for (int q = 0; q < Q; ++q)
         for (int p = 0; p < P; ++p) to[q * P + p] = from[q * ld + p];
 }
+
 template <int Q, int P> static void scatter(const scalar *from, scalar *to, long ld) {
     for (int q = 0; q < Q; ++q)
         for (int p = 0; p < P; ++p) to[q * ld + p] = from[q * P + p];
@@ -532,6 +576,7 @@ static __attribute__((noinline)) void part_of_batch(long count, long me, long al
         work(first, last, hidden_address(scratch));
     } else work(first, last, rooms + me * ((SCRATCH + LINE_NUMBERS - 1) / LINE_NUMBERS * LINE_NUMBERS));
 }
+
 // The same on every thread. One does without OpenMP, whose regions cost a small call more than its work
 template <long SCRATCH, class Work> static void over_batch(long count, int threads, scalar *rooms, const Work &work) {
     if (threads > count) threads = count < 1 ? 1 : int(count);

@@ -107,7 +107,7 @@ class ComplexContraction:
             refused = error
             self.parts = self._of_parts(sizes, backend, dataclasses.replace(choice, how=None))
 
-        # Complex numbers as they are, where that takes less time.
+        # Kernels of complex numbers, if they take less time.
         self.backend = self.parts.backend
         self.products: ComplexProducts | SideBySide | None = None  # takes the place of the parts
         self.served = self._served(text, sizes, reading, choice)
@@ -223,7 +223,7 @@ class ComplexContraction:
     def bind(self, arrays, n: int | None = None):
         """run() for the first n entries of the batch (None: all that the first output has).
 
-        Complex arrays may have any strides. Kernels of complex numbers read them where they lie. Otherwise run() copies
+        Complex arrays may have any strides. Kernels of complex numbers read them in place. Otherwise run() copies
         them into parts, and the parts into the outputs; `constant` inputs are copied once, now. Real inputs are read
         where they lie, as Contraction.bind says. An output in another array's memory raises ArgumentError too.
         """

@@ -311,7 +311,7 @@ def _tables(t: Tiling, loops, size: int) -> tuple[np.ndarray, int]:
     extents = [t.extents[d] for d in by_target]
     source_extents = [t.extents[d] for d in by_source]
 
-    # Of each number in the order of the target: its turns, its place in the order of the source.
+    # For each number, in the order of the target: its index in each dimension, its place in the source.
     count = math.prod(extents)
     turns = dict(zip(by_target, np.indices(extents).reshape(len(extents), count)))
     place = np.zeros(count, np.int64)

@@ -47,7 +47,7 @@ def bound(backend, dtype: str, way: Way, addresses, scale: Scale = AS_IT_IS, kee
 
 
 def in_turn(runs: list):
-    """run(), which does all of them, one after the other."""
+    """A function that runs them all in order."""
     if len(runs) == 1:
         return runs[0]
 

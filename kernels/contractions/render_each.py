@@ -15,7 +15,7 @@ CACHE_LINE = 128  # bytes
 
 
 class Each:
-    """One step. early: what is asked for at the beginning of the entry; lines: the step."""
+    """A step. early: prefetches at the beginning of the entry; lines: the step itself."""
 
     def __init__(self, writer, number: int, step: Step):
         plan = self.plan = writer.plan

@@ -303,5 +303,5 @@ class _Product(Sum):
 
     @staticmethod
     def _single(to: list[str], from_: str, inside: str) -> str:
-        """One number; zero beyond the end."""
+        """The expression of a single number; zero beyond the end."""
         return f"{to[0]} = {inside} ? *({from_}) : 0;" if inside else f"{to[0]} = *({from_});"

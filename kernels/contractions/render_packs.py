@@ -304,7 +304,7 @@ class Body:
         return f"{kind} *const at_{name} = scratch + {self._place(name)};"
 
     def _argument(self, a: Array) -> list[str]:
-        """The pointer to an argument; to its copy in scratch, if it is worked on there."""
+        """The pointer to an argument, or to its copy in scratch if the statements use the copy."""
         e, name = self.p.expression, a.name
         kind = "scalar" if name in e.outputs else "const scalar"
         move = f" + b * a.step_{name}" if a.place is not None else ""

@@ -27,8 +27,8 @@ class Line(NamedTuple):
 
 
 def matrix_line(n: Nest, q: Product, p: Program) -> Line | None:
-    """A product as a matrix without the batch index times lines; None if it is something else. A kernel copies such a
-    matrix when it begins, so it is none that the kernel writes."""
+    """A product as a matrix without the batch index times lines; None if it is something else. A kernel copies the
+    matrix when it begins, so the kernel must not write it."""
     if n.statement.function or len(q.factors) != 2 or len(q.sums) != 1:
         return None
 

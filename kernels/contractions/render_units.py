@@ -1,8 +1,8 @@
 """The text of products on the FP64 matrix units: what a warp does for 16 rows of a statement (see stages.py).
 
-A lane reads what the units want from it straight from where it lies: its number of 16 rows, of 8 columns, of four
-values of the sum. Columns of a tile are numbered so that the results of four lanes lie side by side. So a lane's
-results are also what it has to give where a second product sums over them: they stay in registers.
+A lane reads its operands of the units directly from memory: its number of 16 rows, of 8 columns, of four values of the
+sum. Columns of a tile are numbered so that the results of four lanes lie side by side. The results of a lane are then
+also its operands of a second product that sums over them: they stay in registers.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Tile:
         return f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load
 
     def _single(self, side: Side, line: int, step: int, from_: str, inside: str) -> str:
-        """One number."""
+        """The expression of a single number."""
         read = f"*({from_})"
         if side.number == -1:
             read = f"-{read}"

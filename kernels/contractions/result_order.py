@@ -27,7 +27,7 @@ WORTH = 0.98  # of the time of the order "C", which another order of "K" must no
 
 
 def checked(order: Any) -> str:
-    """One of ORDERS. Raises ArgumentError."""
+    """The order, which must be in ORDERS. Raises ArgumentError."""
     found = order.upper() if isinstance(order, str) else order
     if found not in ORDERS:
         raise ArgumentError(f"order={order!r}, wanted 'K', 'C', 'F' or 'A'.")

@@ -300,7 +300,7 @@ class Measure:
         return self.left <= 0 or time.monotonic() >= self.until
 
     def __call__(self, candidates) -> list[float]:
-        # What the journal has.
+        # Times that the journal has already.
         known = self.journal.known[self.kernel]
         for c in candidates:
             if str(c) in known:
@@ -458,7 +458,7 @@ def _einsum(text: str, *arrays):
 
 
 def search(make, entries: int, settings: Settings = DEFAULT, tools: Tools = USUAL, case: str = "") -> Found:
-    """Tune one contraction for so many entries of its batch.
+    """Tune a contraction for this number of batch entries.
 
     make(order=, how=) -> Contraction, the model's choice without arguments: functools.partial(Contraction, text, sizes,
     backend=...). case: its name in the table. Raises ArgumentError for what is not there, FrameError where no candidate

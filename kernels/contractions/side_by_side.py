@@ -33,7 +33,7 @@ class Lying(NamedTuple):
 
     expression: Expression
     matrices: tuple[Matrices, ...]  # arrays that it reads as matrices
-    sides: tuple[str, ...]  # its indices of parts
+    sides: tuple[str, ...]  # indices of the real and the imaginary part
 
 
 def as_real(e: Expression, real, sizes, rank: int = 0) -> Lying | None:

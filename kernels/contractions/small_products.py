@@ -63,8 +63,8 @@ class Shaped(NamedTuple):
 class Call(NamedTuple):
     """A call by NumPy, as repeats.py keeps it."""
 
-    quick: Callable[..., Any]  # result(string, arrays): None where they have other types or shapes
-    multiply: Callable[..., Any]  # result(arrays) of the same types and shapes; both may be a number of NumPy's
+    quick: Callable[..., Any]  # result(string, arrays); None if the types or shapes are others
+    multiply: Callable[..., Any]  # result(arrays) for the same types and shapes; an array may be a number of NumPy's
 
     def values(self, given):
         """The result, an array."""
@@ -138,16 +138,18 @@ def _of_two(s: Subscripts, sizes, lies) -> _Product | None:
     for own, lie in zip(s.operands, lies):
         if len(set(own)) < len(own) or any(sizes[i] != extent for i, extent in zip(own, lie.shape)):
             return None  # diagonals, and what is broadcast
+
     try:
         group_of = fold.roles(s.out, *s.operands)
     except Unable:
         return None
 
-    # Indices of a group as they lie, so that they become one dimension.
+    # Indices of a group in the order of memory, so that the group becomes one dimension.
     groups = {}
     for name, place in (("batch", 0), ("m", 0), ("n", 1), ("k", 0)):
         steps = dict(zip(s.operands[place], lies[place].strides))
         groups[name] = sorted((i for i in steps if group_of[i] == name), key=steps.__getitem__, reverse=True)
+
     product = _Product(s, sizes, lies, groups)
     return product if product.is_served() else None
 
@@ -173,6 +175,7 @@ def _is_walk(s: Subscripts, sizes, lies) -> bool:
 
     are_dense = all(map(_is_dense, lies))
     are_alike = are_dense and len({frozenset(zip(own, lie.strides)) for own, lie in zip(s.operands, lies)}) == 1
+
     if several:
         is_complex = lies[0].dtype.kind == "c"
         return is_complex or count <= (MULTIPLIED if are_alike else NUMBERS)
@@ -219,6 +222,7 @@ def _checked(function, lies) -> Call:
         for a in arrays:
             if type(a) is not plain or a.dtype is not dtype:
                 return None
+
         return function(*arrays)
 
     if len(lies) > 2:
@@ -244,10 +248,12 @@ class _Product:
         """Whether NumPy is the faster way."""
         m, n, k, batch = (self.size(name) for name in ("m", "n", "k", "batch"))
         has_gaps = not all(map(_is_dense, self.lies))
+
         if not self.groups["k"]:
             if any(map(_lies_apart, self.lies)):
                 return True
             return m * n * batch <= (MULTIPLIED if self.lies[0].dtype.kind == "c" else FEW * has_gaps)
+
         if self._are_short_dots():
             return True
         if max(m, n) >= LONG and min(m, n) <= SHORT and k <= SHORT:
@@ -273,6 +279,7 @@ class _Product:
                 for slow, fast in zip(group, group[1:]):
                     if steps[slow] != steps[fast] * self.sizes[fast]:
                         return False
+
         return True
 
     def call(self) -> Call:
@@ -319,6 +326,7 @@ class _Product:
             indices = self.s.out[first:]
             shape = tuple(self.sizes[i] if i in own else 1 for i in indices)
             views.append(Shaped(axes, shape).function(lie.shape))
+
         self.places = (0, 1)
         return self._call(np.multiply, views, None)
 
@@ -341,6 +349,7 @@ def _composed(multiply, views, result, swapped: bool) -> Callable:
     one, other = views
     if not swapped and one is other is result is None:
         return multiply
+
     if not swapped and result is None:
         if one is None:
             return lambda a, b: multiply(a, other(b))
@@ -367,6 +376,7 @@ def _is_dense(lie: array_calls.Lie) -> bool:
         if step != size:
             return False
         size *= extent
+
     return True
 
 

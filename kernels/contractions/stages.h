@@ -16,7 +16,7 @@ POINT_FN void ask(const scalar *from) {
 #ifndef FRAME_STAND_IN
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 #else
-    (void)*(const volatile scalar *)from; // outside of an array it fails, as it would there
+    (void)*(const volatile scalar *)from; // an address outside of the array fails here, as the load would
 #endif
 }
 
@@ -26,6 +26,7 @@ POINT_FN void pair(const double *from, double &first, double &second) {
     first = both.x;
     second = both.y;
 }
+
 template <class T> POINT_FN void pair(const float *from, T &first, T &second) {
     const float2 both = *(const float2 *)from;
     first = both.x;
@@ -36,6 +37,7 @@ template <class T> POINT_FN void pair(const float *from, T &first, T &second) {
 template <int V> struct alignas(sizeof(scalar) * V) Near {
     scalar v[V];
 };
+
 template <int N, int V> POINT_FN void take(const scalar *from, long step, scalar (&to)[N]) {
     if constexpr (V > 1) {
         UNROLL
@@ -49,6 +51,7 @@ template <int N, int V> POINT_FN void take(const scalar *from, long step, scalar
         for (int i = 0; i < N; ++i) to[i] = from[i * step];
     }
 }
+
 template <int V, int N> POINT_FN void put(const scalar (&from)[N], scalar *to) {
     UNROLL
     for (int i = 0; i < N; i += V) {
@@ -95,6 +98,7 @@ static struct Gate {
         int numbers;
     } copy[1024];
 } all_gates[64];
+
 static inline Gate &gate_of(unsigned long long *at) { return all_gates[*at]; }
 static inline void gate_open(unsigned long long *at) {
     static unsigned long long opened;
@@ -102,6 +106,7 @@ static inline void gate_open(unsigned long long *at) {
     Gate &g = all_gates[*at];
     g.phase = g.expected = g.asked = g.copies = 0;
 }
+
 static inline void gate_expect(unsigned long long *at, int numbers) { gate_of(at).expected += numbers; }
 static inline void bulk(scalar *to, const scalar *from, int numbers, unsigned long long *at) {
     if ((unsigned long)to % 16 || (unsigned long)from % 16 || numbers * sizeof(scalar) % 16)
@@ -112,6 +117,7 @@ static inline void bulk(scalar *to, const scalar *from, int numbers, unsigned lo
     g.copy[g.copies++] = {to, from, numbers};
     g.asked += numbers;
 }
+
 static inline void gate_wait(unsigned long long *at, int phase) {
     Gate &g = gate_of(at);
     while (g.phase == phase && (!g.expected || g.asked < g.expected)) give_way();
@@ -120,10 +126,12 @@ static inline void gate_wait(unsigned long long *at, int phase) {
         for (int i = 0; i < g.copy[k].numbers; ++i) g.copy[k].to[i] = g.copy[k].from[i];
     g.phase ^= 1, g.expected = g.asked = g.copies = 0;
 }
+
 static inline void copy_piece(scalar *to, const scalar *from) {
     if ((unsigned long)to % 16 || (unsigned long)from % 16) __builtin_trap();
     for (unsigned i = 0; i < 16 / sizeof(scalar); ++i) to[i] = from[i];
 }
+
 static inline void pieces_wait() {}
 #else
 POINT_FN unsigned in_shared(const void *at) { return (unsigned)__cvta_generic_to_shared(at); }
@@ -131,22 +139,26 @@ POINT_FN void copy_piece(scalar *to, const scalar *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(__cvta_generic_to_global(from))
                  : "memory");
 }
+
 POINT_FN void pieces_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 POINT_FN void gate_open(unsigned long long *gate) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(in_shared(gate))
                  : "memory");
 }
+
 POINT_FN void gate_expect(unsigned long long *gate, int numbers) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(in_shared(gate)),
                  "r"(numbers * int(sizeof(scalar)))
                  : "memory");
 }
+
 POINT_FN void bulk(scalar *to, const scalar *from, int numbers, unsigned long long *gate) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(in_shared(to)),
         "l"(__cvta_generic_to_global(from)), "r"(numbers * int(sizeof(scalar))), "r"(in_shared(gate))
         : "memory");
 }
+
 POINT_FN void gate_wait(unsigned long long *gate, int phase) {
     asm volatile("{\n\t.reg .pred done;\nWAIT:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t@done "
                  "bra DONE;\n\t"

@@ -70,7 +70,7 @@ template <int ALONG, int COUNT> struct Crossed {
             for (int i = 0; i < COUNT; ++i) at.out[i * out_step] = fresh ? found[i] : at.out[i * out_step] + found[i];
     }
 
-    // The runs are added to the output. FRESH: they, or the first of a sum of them, are written there
+    // The runs are added to the output. FRESH: the first of them is written there instead
     template <bool FRESH, bool STAY> POINT_FN void add() const {
         scalar weights[COUNT];
         for (int r = 0; r < COUNT; ++r) weights[r] = weight(r);

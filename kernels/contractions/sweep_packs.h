@@ -205,8 +205,8 @@ template <int ALONG, int P, bool APART, int RUNS, bool FRESH, bool PAST> struct 
             weight[r] = at.template weight<ALONG>(a);
         }
     }
-    // The sum after `before`: one run after the other, so that its bits do not depend on RUNS. The factors are
-    // fetched(how it lies, array)
+    // The sum of `before` and the runs in their order, so that its bits do not depend on RUNS. fetched(layout, array)
+    // loads a factor
     template <class Fetched> POINT_FN V after(const V before, const Fetched &fetched) const {
         V sum = before;
         UNROLL

@@ -116,9 +116,11 @@ def read(text: str, batch: str | None = None, point: str | None = None, layout: 
     if batch is None:
         made = _with_a_batch(made)
     check(made)
+
     for index in script["extents"]:
         if index not in made.indices:
             raise ArgumentError(f"extent of {index}: no such index; the text has {', '.join(made.indices)}.")
+
     return Script(made, **script)
 
 
@@ -129,6 +131,7 @@ def _with_a_batch(e: Expression) -> Expression:
         made = dataclasses.replace(e, batch=index, found=True)
         if batch_may_be(made):
             return made
+
     return e
 
 
@@ -138,6 +141,7 @@ def _options(text: str) -> tuple[str, dict, dict[str, str]]:
     kept: list[str] = []
     script: dict = {"extents": {}, "headers": ()}
     told: dict[str, str] = {}
+
     for line in re.split(r"([;\n])", re.sub(r"#[^\n]*", "", text)):
         match = re.fullmatch(rf"\s*({'|'.join((*SINGLE, *SEVERAL))})((?:[\s,]+[A-Za-z_]\w*)+)\s*", line)
         if match:
@@ -147,6 +151,7 @@ def _options(text: str) -> tuple[str, dict, dict[str, str]]:
             if wrong:
                 raise ArgumentError(f"tensor expression '{line.strip()}': wanted '{FORMS[wrong.group(1)]}'.")
             kept.append(line)
+
     return "".join(kept), script, told
 
 
@@ -183,6 +188,7 @@ def _take_request(line: str, script: dict) -> bool:
             if not allowed:
                 raise ArgumentError(f"tensor expression '{line}': extents {told}, wanted 1 or more, and in order.")
             script["extents"] |= dict.fromkeys(re.findall(r"\w+", names), allowed)
+
     return bool(extents)
 
 
@@ -194,6 +200,7 @@ def _einsum(text: str) -> list[Statement]:
             "an ellipsis has as many dimensions as the arrays: use contract(), or name each index, or give "
             "Contraction sizes['...'] = (extents)"
         )
+
     factors = tuple(Reference(name, own) for name, own in zip(s.names, s.operands))
     return [Statement(Reference("out", s.out), (Term(1.0, factors),))]
 

@@ -85,13 +85,13 @@ template <int LANES, int WARPS> POINT_FN scalar over_team(scalar sum) {
     return sum;
 }
 
-// Whether a block is the last of `blocks` that count together: then it sees all that the others wrote before. The
-// counter is 0 at first, and again at the end. All threads of a block come.
+// Whether this block is the last of `blocks` that count together. The last block sees all that the others wrote. The
+// counter is 0 before and after. All threads of a block must call.
 POINT_FN bool is_last_of(int blocks, int *counter) {
     int *const before = (int *)shared_memory;
     __syncthreads(); // the block has written, and has read its shared memory
     if (threadIdx.x == 0) {
-        __threadfence(); // all that the block wrote is there for others, before it counts
+        __threadfence(); // other blocks see all that this block wrote before its count
         *before = atomicAdd(counter, 1);
         if (*before == blocks - 1) *counter = 0;
         __threadfence(); // and nothing is read before that

@@ -67,7 +67,7 @@ def with_copies(p: Program, ways) -> tuple[Program, tuple[str, ...]]:
 
 
 class _Copies:
-    """Statements with the copies that they need before them."""
+    """Statements, each behind the copies that it needs."""
 
     def __init__(self, p: Program):
         self.p = p
@@ -143,7 +143,7 @@ def _one_sum_side_by_side(q: Product) -> bool:
 
 
 def effort(n: Nest, way: str, width: int, common: frozenset[str]) -> float:
-    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them. common: arrays that
+    """Vector operations of a statement for one entry, by the tiles of packs.h. common: arrays that
     all entries read (see `common_arrays`)."""
     level = levels_of(n, MODES[way], width)
     rows = level.row.extent if level.row else 1
@@ -174,10 +174,12 @@ class _Tiles(NamedTuple):
         """Vector operations of all tiles of rows and columns."""
         tile_rows, tile_columns = best_tile(rows, columns)
         total = 0.0
+
         for h, many_rows in ((tile_rows, rows // tile_rows), (rows % tile_rows, 1)):
             for w, many_columns in ((tile_columns, columns // tile_columns), (columns % tile_columns, 1)):
                 if h and w:
                     total += many_rows * many_columns * self._tile(h, w)
+
         return total
 
     def _tile(self, rows: int, columns: int) -> float:
@@ -198,6 +200,7 @@ class _Tiles(NamedTuple):
             stores = core().folding * _foldings(rows * columns, self.width)
         elif level.mode == "ALONG":
             stores *= self._of_store()
+
         return total + stores * (2 if n.statement.add else 1)
 
     @staticmethod
@@ -225,6 +228,7 @@ class _Tiles(NamedTuple):
             along_columns |= self._has(self.level.column, f)
             if place:
                 total += (rows if along_rows else 1) * (columns if along_columns else 1)
+
         return total
 
     @staticmethod
@@ -266,6 +270,7 @@ class _Tiles(NamedTuple):
                 steps = [loop.step[f], *(other.step[f] for other, _ in along)]
                 sharing = max(sharing, self.width // min(steps))
             lines *= loop.extent if loop.step[f] else 1
+
         return 1 + (times - 1) / max(sharing, 1)
 
     def _farther(self, f: int, q: Product, piece: int) -> float:
@@ -309,6 +314,7 @@ def best_tile(rows: int, columns: int) -> tuple[int, int]:
             cost = _cost_of_tiles((rows, columns), (r, c))
             if cost < least:
                 best, least = (r, c), cost
+
     return best
 
 
@@ -316,9 +322,11 @@ def _cost_of_tiles(matrix: tuple[int, int], tile: tuple[int, int]) -> float:
     """Cost of a matrix by tiles of a size, with smaller tiles at its edges."""
     (rows, columns), (r, c) = matrix, tile
     total = 0.0
+
     for h, many_rows in ((r, rows // r), (rows % r, rows % r > 0)):
         for w, many_columns in ((c, columns // c), (columns % c, columns % c > 0)):
             total += many_rows * many_columns * (max(h * w, 8) + 0.5 * (h + w))
+
     return total
 
 
@@ -328,12 +336,13 @@ def _foldings(sums: int, width: int) -> int:
     while left > 1:
         sums, left = -(-sums // 2), left // 2
         total += sums
+
     return total
 
 
 def _part_of_pack(rest: int, width: int) -> float:
-    """The price of the last pack, of which only some lanes are in use, over the price of a whole pack: that of narrower
-    vectors, where whole ones take several operations."""
+    """The price of the last pack, of which only some lanes are in use, over the price of a whole pack: the price of
+    narrower vectors, if a whole vector takes several operations."""
     if rest > width / 2 or cpu.has_whole_vectors(cpu.target()):
         return 1.0
     return 0.6 if rest > width / 4 else 0.4
@@ -359,7 +368,7 @@ def best_way(p: Program, s: Statement, ways, entries: int = 1) -> str:
 
 
 def statement_price(p: Program, s: Statement, way: str, width: int, entries: int = 1) -> float:
-    """Vector operations of a statement for one entry, those of the copies that it needs among them. entries: of a
+    """Vector operations of a statement for one entry, including the copies that it needs. entries: of a
     batch, which share the copies of arrays that all of them read."""
     n = nest(p, s)
     if way != "along":
@@ -371,10 +380,12 @@ def statement_price(p: Program, s: Statement, way: str, width: int, entries: int
     price = effort(n, way, width, common_arrays(changed, last))
     if p.arrays[s.out.name].kind == "local" and _ends_in_part(n, width):
         price += STORED
+
     for c in copies:
         copied = changed.arrays[c.out.name].size
         took = COPY + _copying(c, p.sizes, width) * copied * _copies_farther(2 * copied * LINE // width)
         price += took / (entries if changed.once(c) else 1)
+
     return price
 
 

@@ -110,7 +110,7 @@ def _record(s: Subscripts, lies, sizes, dtype) -> np.ndarray:
 
 
 def members(operands: int) -> str:
-    """Of the record of arguments."""
+    """The members of the record of arguments."""
     addresses = " ".join(f"x{k}:address" for k in range(operands))
     return (
         f"out:address {addresses} loops:whole outer:whole dots:whole goes:whole result:whole terms:real most:real "

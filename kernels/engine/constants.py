@@ -93,7 +93,7 @@ class SettableConstants:
             self.users.discard(program)
 
     def set(self, name: str, value: ArrayLike) -> None:
-        """Set a constant, in SI units. Programs that hold its value take it at once. Raises ArgumentError for an
+        """Set a constant, in SI units. Existing programs use the new value at once. Raises ArgumentError for an
         unknown name, another number of values, NaN, infinity, or a value outside the declared range."""
         refuse(
             not is_one_of(name, self.declared),

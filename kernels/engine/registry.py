@@ -135,7 +135,7 @@ class Registry:
     # ---- for a while
     @contextlib.contextmanager
     def temporary(self):
-        """A context: what is declared, and which constants are set, within it is undone at its end."""
+        """A context. Declarations and values of constants within it are undone at its end."""
         before = {kind: dict(store) for kind, store in self.stores.items()}
         try:
             yield self

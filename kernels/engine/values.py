@@ -73,7 +73,7 @@ def real_array(name: str, given, dtype=np.float64, unit: str = "1") -> np.ndarra
 
 
 def real_number(name: str, given) -> float:
-    """One number, as `real_array` takes it. Raises ArgumentError for several."""
+    """A single number, converted as in `real_array`. Raises ArgumentError for several."""
     number = real_array(name, given)
     refuse(number.ndim, f"'{name}': an array of shape {number.shape} came, wanted one number.")
     return float(number)

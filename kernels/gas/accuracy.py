@@ -30,7 +30,7 @@ AS_CANTERA = {
 }
 # Fitted to reference equations of state and transport: species of fluids.csv, others by correlations.
 REFERENCE = {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"}
-# What comes closest to them, whatever it costs
+# The models that come closest to reference equations, at any cost
 CLOSEST = REFERENCE | {"enhancement": "critical"}
 # A volume translation from measured liquid densities
 FITTED = {"translation": "fitted"}

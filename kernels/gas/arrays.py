@@ -96,7 +96,7 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
         if not any(name in inputs for inputs in together):
             _refuse(_follows(mixture, name, others), name, others)
 
-        # What is read may follow from it: beside T, the rhoE of conserved variables does not count.
+        # An input may give other quantities that are read: beside T, the rhoE of conserved variables does not count.
         for known in _read_in_its_place(mixture, name, arrays, read):
             if any({name, *known} <= inputs for inputs in together):
                 continue

@@ -54,8 +54,8 @@ class Points:
 
 
 def check_input(name: str, values: np.ndarray, points: Points) -> None:
-    """values: (rows, points). Raises StateError, which names field, value and point, for a value that is not finite, T,
-    p or rho that is not positive, and mass fractions that are negative or do not sum to 1."""
+    """Raises StateError for an input out of range: a value that is not finite; T, p or rho that is not positive; mass
+    fractions that are negative or do not sum to 1. The message names field, value and point. values: (rows, points)."""
     _refuse_input(name, values, ~np.isfinite(values), points, "a finite number")
 
     if name in POSITIVE:

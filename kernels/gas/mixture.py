@@ -183,7 +183,7 @@ class Mixture:
 
     @property
     def nr(self) -> int:
-        """Number of reactions. The first call reads them; MixtureError where there are none, or one cannot be read."""
+        """Number of reactions. The first call reads them. MixtureError if there are none, or if one cannot be read."""
         return len(self.species.mechanism.reactions)
 
     def find(self, name: str) -> str | None:
@@ -206,8 +206,8 @@ class Mixture:
         return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; {self.options})"
 
     def constant(self, name: str) -> Constant | None:
-        """The constant of this name; None where no model for these options makes it. Raises MixtureError (an
-        ArgumentError), with the reason, where the species lack the data."""
+        """The constant of this name; None if no model of these options computes it. Raises MixtureError (an
+        ArgumentError), with the reason, if the species lack the data."""
         return self.constants.get(name)
 
     @property
@@ -548,8 +548,8 @@ class Mixture:
 
     def critical_point(self, X: Composition | None = None, *, Y: Composition | None = None) -> dict[str, float]:
         """The critical point {T [K], p [Pa], v_mol [m3/mol]} of composition X: where both phases become the same. Not
-        the pseudo-critical point Tc_mix, pc_mix. It is stable, of several the one of the highest T. Heidemann & Khalil
-        1980 (original not seen). As bubble_T; ArgumentError where none is found, or none is stable."""
+        the pseudo-critical point Tc_mix, pc_mix. It is stable; of several, the point of the highest T. Heidemann &
+        Khalil 1980 (original not seen). As bubble_T; ArgumentError if no stable critical point is found."""
         return critical_point.critical_point(self, X, Y)
 
     def kernel(self, name: str) -> Callable[..., Arrays]:

@@ -52,8 +52,8 @@ class ModelConstants:
         return [provider for provider in registry.providers.values() if provider.serves(self.settings)]
 
     def get(self, name: str) -> Constant | None:
-        """The constant of this name; None where no model for these options has it. Raises MixtureError (an
-        ArgumentError), with the reason, where the species lack the data."""
+        """The constant of this name; None if no model of these options computes it. Raises MixtureError (an
+        ArgumentError), with the reason, if the species lack the data."""
         for provider in self._providers():
             if name not in provider.names:
                 continue

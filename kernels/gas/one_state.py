@@ -1,8 +1,8 @@
-"""`Mixture.properties` of one state from plain numbers, without what arrays need: a call bound once for its names.
+"""`Mixture.properties` of a state from plain numbers: a call that is bound once for its names, without the work that
+arrays need.
 
-A call that this module does not take goes the way of arrays (arrays.py), with the same bits: arrays and lists, numbers
-of other types, other backends and precisions, check mode, a T or a fraction that needs a warning, a Y that needs
-dividing, a state whose results are NaN.
+All other calls go by arrays.py, with the same bits: arrays and lists, numbers of other types, other backends and
+precisions, check mode. So do states that need a warning, a division of Y, or whose results are NaN.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ def properties_of_one(mixture, names, arrays: dict) -> dict | None:
         kind = type(given)
         if kind is float or kind is str or kind is np.float64:
             continue
+
         if kind is int:
             if -LARGEST <= given <= LARGEST:
                 continue
         elif (kind is np.ndarray or kind is dict) and name in ("X", "Y"):
             continue
+
         return None
 
     key = ("one state", names if isinstance(names, str) else split(names), *arrays)
@@ -88,11 +90,13 @@ class BoundState:
         rows = {name: self.mixture.rows(name) for name in (*program.reads, *program.writes)}
         results = np.full((sum(rows[name] for name in program.writes), 1), np.nan)
         views, self.places, first = {}, [], 0
+
         for name in program.writes:
             views[name] = results[first : first + rows[name]]
             if name in self.names:
                 per = bool(registry.quantities[name].per)
                 self.places.append((name, slice(first, first + rows[name]) if per else first))
+
             first += rows[name]
 
         self.inputs = {}
@@ -148,12 +152,14 @@ class BoundState:
         total = np.add.reduce(given)
         if np.minimum.reduce(given) < -ROUNDED * total:
             return False  # the call of arrays says which species
+
         if abs(total - 1) <= WHOLE:
             into[:] = given
         elif name == "X" and 0 < total < np.inf:
             np.divide(given, total, out=into)
         else:
             return False
+
         return True
 
     def _fill_amounts(self, given: dict, into) -> bool:
@@ -178,4 +184,5 @@ class BoundState:
             if len(self.texts) == TEXTS:
                 self.texts.clear()
             found = self.texts[name, text] = fractions(name, text, self.mixture.names)
+
         return found

@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        """(name, size) in the order of the struct: arrays that it points to first, then doubles, so that nothing is
-        padded."""
+        """(name, size) in the order of the struct: first pointers to arrays, then doubles, so that there is no
+        padding."""
         ordered = sorted(self.values.items(), key=lambda pair: (pair[1].size <= LARGE, -pair[1].itemsize))
         return tuple((name, value.size) for name, value in ordered)

@@ -167,6 +167,7 @@ class PlannedConstants:
 
             if found is not None and all(found.of is not known for known in self.makers):
                 self.makers.append(found.of)
+
             if found is not None and found.kind is not None:
                 self._lay_out(name, found)
             elif not optional:
@@ -185,31 +186,59 @@ class PlannedConstants:
 
         return spared
 
+    @property
+    def _for_units(self) -> bool:
+        """Whether matrix units multiply by the pair matrices."""
+        return self.pairs == "units"
+
     def _lay_out(self, name: str, found) -> None:
-        if found.kind == "pairs":
-            if self.pairs == "units" or found.array.ndim == 2:
-                self.values[name] = laid_out(found.array, self.pairs)
-                if self.precision == ALONE:
-                    self.values[name] = np.concatenate([self.values[name], found.array.ravel()])
-            if self.pairs == "units":
-                self.wide.append(name)  # the units for less than doubles lose too much
-        elif found.kind in ("rows", "unit_rows"):
-            if self.pairs == "units" and self.precision != "single":  # SUMS_BY_UNITS of pairs.h
-                self.values[name] = tiles(found.array)
-            elif found.kind == "rows":
-                self.values[name] = found.array.ravel()
-        elif found.kind == "upper":
-            if self.pairs == "units":
-                self.values[name] = tiles(found.array, UPPER)
-                self.wide.append(name)
-        elif found.kind == "tables":
-            # Constants are doubles: two single numbers take the place of one.
-            table = found.array.swapaxes(0, 1) if self.schedule.on_device else found.array
-            single = np.float32 if self.precision == "single" else np.float64
-            self.values[name] = np.ascontiguousarray(table).reshape(-1).view(single)
-            self.tables.append(name)
-        else:
-            self.values[name] = found.array
+        """Add a constant in the layout that kernels read. A constant that they do not read here is left out."""
+        layouts = {
+            "pairs": self._add_pairs,
+            "rows": self._add_rows,
+            "unit_rows": self._add_unit_rows,
+            "upper": self._add_upper,
+            "tables": self._add_table,
+        }
+        add = layouts.get(found.kind, self._add_as_it_is)
+        add(name, found.array)
+
+    def _add_as_it_is(self, name: str, array: np.ndarray) -> None:
+        self.values[name] = array
+
+    def _add_pairs(self, name: str, array: np.ndarray) -> None:
+        """A symmetric pair matrix (ns, ns), or several of them, which only matrix units read."""
+        if self._for_units:
+            self.wide.append(name)  # units of less than doubles lose too much
+        elif array.ndim != 2:
+            return
+
+        self.values[name] = laid_out(array, self.pairs)
+        if self.precision == ALONE:
+            self.values[name] = np.concatenate([self.values[name], array.ravel()])
+
+    def _add_rows(self, name: str, array: np.ndarray) -> None:
+        """Rows that matrix units multiply by (SUMS_BY_UNITS of pairs.h), else plain rows."""
+        has_tiles = self._for_units and self.precision != "single"
+        self.values[name] = tiles(array) if has_tiles else array.ravel()
+
+    def _add_unit_rows(self, name: str, array: np.ndarray) -> None:
+        """Rows that only matrix units read."""
+        if self._for_units and self.precision != "single":
+            self.values[name] = tiles(array)
+
+    def _add_upper(self, name: str, array: np.ndarray) -> None:
+        """The upper triangle of a pair matrix, which only matrix units read."""
+        if self._for_units:
+            self.values[name] = tiles(array, UPPER)
+            self.wide.append(name)
+
+    def _add_table(self, name: str, array: np.ndarray) -> None:
+        """A table of numbers in the launch's precision. Constants are doubles: two single numbers take one's place."""
+        table = array.swapaxes(0, 1) if self.schedule.on_device else array
+        dtype = np.float32 if self.precision == "single" else np.float64
+        self.values[name] = np.ascontiguousarray(table).reshape(-1).view(dtype)
+        self.tables.append(name)
 
     def in_precision(self) -> dict[str, np.ndarray]:
         """The values in the type that the struct has them in."""

@@ -168,7 +168,7 @@ class Program:
         return self._rows <= MOST_ROWS or not self.schedule.apart(arrays)
 
     def _for(self, lie: schedules.Lie) -> Program:
-        """The same program, compiled for arrays that lie so: launches on contiguous arrays do not pay for that."""
+        """The same program, compiled for arrays of this layout. Contiguous arrays keep their faster code."""
         if lie == schedules.CONTIGUOUS:
             return self
 

@@ -76,17 +76,18 @@ class Running:
     # On a CPU: how many packs form one value: 1, 2 or 4, whichever was measured to be fastest. 4 become 2 in sweeps
     # over more than 10 species, and a kernel that looks up a table in single precision has 2.
     packs: int = 1
-    # On a CPU: it has a loop over points for itself. It is so long that the processor cannot overlap it with the next.
+    # On a CPU: whether the kernel has a loop over points for itself. Its body is then so long that the processor cannot
+    # overlap points.
     alone: bool = False
 
-    # What it holds in a GPU's registers beyond one value at a time; the table of launches is looked up by it. "pairs":
+    # Values that it holds in a GPU's registers, beyond one at a time; a key of the table of launches. "pairs":
     # sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species. "states":
     # whole states. "production": rates of reactions beside states. "root": the equation of state is solved.
     # Empty: the kernel costs what its formula costs.
     sweeps: str = ""
 
-    # The input whose value says what kind of point it is, so how much work: the header has KINDS_OF_<NAME>, how many
-    # kinds there are, and kind_of_<name>(x). Points of one kind are worked on side by side.
+    # The input by which points are sorted into kinds of similar work. The header has KINDS_OF_<NAME>, their number, and
+    # kind_of_<name>(x). Points of one kind are computed side by side.
     kinds: str = ""
 
     double_only: str = ""  # why it is refused in single precision; empty: it is not
@@ -100,7 +101,7 @@ class Running:
 
 @dataclasses.dataclass(frozen=True)
 class PointKernel(Conditional):
-    """A formula at one point: one quantity, or several that one sweep over the species gives.
+    """A formula at one point: a quantity, or several that the same sweep over the species gives.
 
     reads and writes are names in the order of the C++ arguments. A name in both is updated in place.
     """

@@ -127,8 +127,8 @@ class GasRegistry:
                 raise ArgumentError(f"unknown quantity '{name}'{self.instead_of(name)}.")
 
     def instead_of(self, name) -> str:
-        """The end of a message on a name that is no quantity: the quantity that Cantera or CoolProp call so, else those
-        whose description begins with that word, else those that are most like it, else where the list is."""
+        """The end of a message about an unknown quantity. The quantity that Cantera or CoolProp give this name; else
+        quantities whose description begins with it; else similar names; else where the list is."""
         other = other_names.meant(name)
         if other in self.quantities:
             return f", did you mean {other!r}"
@@ -155,7 +155,7 @@ class GasRegistry:
             )
 
     def described(self, kernel: PointKernel) -> str:
-        """One line for tables: the kernel's name, the quantities it writes and reads, and its source."""
+        """A kernel's line in tables: its name, the quantities it writes and reads, and its source."""
         written = [self.quantities[name] for name in kernel.writes]
         what = "; ".join(f"{q.name} [{q.unit}] {q.what}" for q in written)
         return f"{kernel.name}: {what}; from {' '.join(kernel.reads)}; {kernel.source}"
@@ -205,7 +205,8 @@ class GasRegistry:
         return out
 
     def _default_word(self, option: str, given: dict) -> str | None:
-        """The default of an option whose values are presets; None if it was given, or an option that it yields to."""
+        """The default of an option whose values are presets. None if a value was given, or an option that has
+        precedence."""
         known = self.options[option]
         if option in given or any(name in given for name in known.yields_to):
             return None

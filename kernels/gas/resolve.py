@@ -16,8 +16,8 @@ def resolve(outputs, given, options) -> list[PointKernel]:
     all its reads are given, it runs first, and the other kernels read the updated values. Quantities that are carried
     from call to call are given to such a kernel only.
 
-    An inversion, such as T from e and rho, takes part where these are given. If that does not lead to the outputs, it
-    also takes part where they follow from what is given: e and rho of conserved variables, of a host's own kernels.
+    An inversion, such as T from e and rho, is used if its inputs are given. If that does not lead to the outputs, it is
+    also used if its inputs follow from the given names, as e and rho from conserved variables or a host's own kernels.
     Raises ArgumentError, which names the missing quantities.
     """
     registry.refuse_unknown_quantity([*outputs, *given])
@@ -54,14 +54,14 @@ def serving(options) -> list[PointKernel]:
 
     if len(_served) == SERVED:
         _served.clear()
-    _served[key] = declared, served  # which keeps the declared kernels, and so their ids
+    _served[key] = declared, served  # the cache holds the declared kernels, so that their ids stay taken
     return served
 
 
 class Search:
     """A search under way.
 
-    known: names that inversions may start from: those that are given, and what follows from them. order: the kernels
+    known: names from which inversions may start: the given names, and names that follow from them. order: the kernels
     chosen so far. have: names that are known behind these. missing: quantities that no kernel can compute, for the
     message.
     """
@@ -80,7 +80,7 @@ class Search:
             if _updates(kernel):
                 updating.append(kernel)
 
-        # What is updated comes first; Y may be made from X for it.
+        # Quantities that are updated in place come first. Y may be computed from X for them.
         self.have = set(given)
         makeable = self.have | ({"Y"} if "X" in given else set())
         for kernel in updating:

@@ -113,14 +113,14 @@ class State:
 
     def normalise(self) -> None:
         """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties. Notes the first Y
-        that is further off: it stays as it came, and kernels make NaN of it. Notes the first negative fraction."""
+        that is further off: it is not changed, and kernels give NaN for it. Notes the first negative fraction."""
         for name in ("X", "Y"):
             if name in self.inputs:
                 self.inputs[name] = self._divided(name)
                 self._note_negative(name)
 
     def _divided(self, name: str):
-        """Fractions divided by their sum, where it is not 1 within WHOLE: others keep their bits."""
+        """Fractions divided by their sum, unless it is 1 within WHOLE: they then keep their bits."""
         array = self.inputs[name]
         total = array.sum(axis=0, dtype=np.float64)
         off = abs(total - 1) > WHOLE
@@ -270,8 +270,8 @@ class State:
         return np.array(self.backend.to_host(array))
 
     def _bound(self, name: str, copied: bool, limited: bool):
-        """(rows, points), contiguous, where the backend works. copied: the program writes it, and the caller keeps
-        what it gave."""
+        """(rows, points), contiguous, where the backend works. copied: the program writes the array, and the
+        caller's array stays as it is."""
         array = self.inputs[name]
         if name == "T" and limited:
             array = self._limited(array)

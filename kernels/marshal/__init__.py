@@ -296,7 +296,7 @@ class Marshal:
             self.__dict__.pop("packer", None)
 
     def let_go(self) -> None:
-        """Forgets the views, so that none is kept alive."""
+        """Forgets the views, so that their memory can be freed."""
         self._places.clear()
 
     def release(self) -> None:

@@ -75,7 +75,7 @@ POINT_FN void move_point(const Moves &a, const Field &f, const long at, const lo
     else move_components<Inner, in, Outer>(f, Apart<Outer>{a.base + f.bases, at}, to);
 }
 
-// Threads that loop over all points, so that few are enough: copies of both directions and kernels share the device.
+// Threads loop over the points, so few threads are enough: copies of both directions share the device with kernels.
 template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const long items) {
     const long step = gridDim.x * (long)blockDim.x;
     for (long item = blockIdx.x * (long)blockDim.x + threadIdx.x; item < items; item += step) {

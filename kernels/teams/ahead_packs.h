@@ -38,8 +38,8 @@ POINT_FN auto subview(const ViewAhead<T, RANK, LAYOUT> &v, A... a) {
     return ask_ahead(subview(static_cast<const View<T, RANK, LAYOUT> &>(v), a...));
 }
 
-// An array that a league reads. Where it has many short rows, what is done for each row holds a core up, so that it
-// does not read ahead far enough: each pack of neighbours asks for a line of later rows.
+// An array that a league reads. If it has many short rows, the work between rows keeps a core from reading ahead far
+// enough: each pack of neighbours then prefetches a line of later rows.
 template <class T, int RANK, Layout LAYOUT> struct ViewOfRows : View<T, RANK, LAYOUT> {
     static constexpr long LATER = 4096, SHORT = 1024, LARGE = 1 << 20; // bytes
     long later = 0; // numbers; 0: rows are long, or the caches have them all

@@ -1,7 +1,7 @@
 // What the operations of atomics.h make of the value a and an operand b.
 #pragma once
 
-// Operands of threads that change the same element, where they can be joined first: (a op b) op c = a op join(b, c)
+// Operations whose operands can be joined before one thread changes the element: (a op b) op c = a op join(b, c)
 #define JOINED(name, result) \
     struct name { \
         static constexpr bool CAN_JOIN = true; \

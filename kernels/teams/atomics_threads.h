@@ -92,7 +92,7 @@ template <class OPERATION, class T> POINT_FN T joined_of_lanes(unsigned mask, T 
     return x;
 }
 
-// Whether all lanes that are here name the same element: then they join what they bring, and the first of them changes
+// Whether all lanes that are here name the same element: they then join their operands, and the first lane changes
 // it. Shared memory joins whole numbers of 32 bits by itself, where a test would cost more: loops with one are not
 // unrolled.
 template <class OPERATION, class T> POINT_FN bool changed_together(OPERATION operation, T &at, T b) {

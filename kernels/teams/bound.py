@@ -118,17 +118,17 @@ class Bound:
 
     @property
     def tile(self) -> tuple[int, ...]:
-        """Of a range of several indices; empty for others."""
+        """The tile of a range of several indices; empty for other policies."""
         return getattr(self.kernel.items, "tile", ())
 
     @property
     def why(self) -> str:
-        """Of a range of several indices: the tile, the fastest index, and the arrays that ask for them."""
+        """A text for a range of several indices: tile, fastest index, and the arrays that decide them."""
         return getattr(self.kernel.items, "why", str)()
 
     @property
     def members(self) -> int:
-        """Of a team. Where a CPU may choose, as its last launch had them; 0 before the first."""
+        """Members of a team. Where a CPU may choose: those of the last launch; 0 before the first."""
         return int(self._report[:8].view(np.int64)[0]) if self._chosen else self.team
 
     def value(self, name: str):

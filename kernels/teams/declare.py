@@ -34,13 +34,16 @@ class TeamKernel(Declaration):
     """A declared kernel; see team_kernel."""
 
     def bind(self, arrays, backend=None, sizes=AS_DECLARED, *, check=False, quick=False, **numbers):
-        """run(), which launches for these arrays: {name: array}, NumPy's or CuPy's, and UniqueToken under the name of a
-        token. sizes: in place of the declaration's. check: a CPU's teams have the members of a device, and a missing
-        barrier around scratch of a team, or an index beyond an array or scratch, is a BackendError with file and line
-        at the launch. quick: the compiler's time counts more than the code's. numbers: those of the declaration; one
-        that is missing is read at each run from the constant of that name that a host has set.
+        """run(), which launches the kernel on these arrays. Extents follow from the arrays.
 
-        Extents follow from the arrays. Raises ArgumentError for an array that is missing, not declared, not contiguous,
+        arrays: {name: array}, NumPy's or CuPy's; a UniqueToken under the name of a token.
+        sizes: in place of the declaration's.
+        check: find errors, on a CPU, with teams of as many members as a device's. A missing barrier around scratch of a
+        team is then a BackendError at the launch, with file and line. So is an index beyond an array or scratch.
+        quick: the compiler's time counts more than the code's.
+        numbers: of the declaration. A missing number is read at each run from the constant of this name.
+
+        Raises ArgumentError for an array that is missing, not declared, not contiguous,
         or of another shape or type; for an output that shares memory with another array; for scratch of level 0 above
         227 KiB.
         """
@@ -144,7 +147,7 @@ def team_kernel(name: str, over: Policy, *, header, body="", source="", **takes)
     an argument of it each; a sum, or by the reducer that is named (results.py). Each result is an array of one, two or
     as many numbers as declared, and NAME_at has the indices of a reducer that finds them.
     numbers: "n alpha:real", whole unless marked. tokens: {"pool": size or None}, pools of unique ids; None: as many as
-    can be held at the same time; "shared 4096": one pool for all kernels that declare it so.
+    can be held at the same time; "shared 4096": a pool that all kernels with this declaration share.
     Raises ArgumentError.
     """
     where = f"team kernel '{name}'"

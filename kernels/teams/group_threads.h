@@ -1,4 +1,4 @@
-// What the threads of a warp, of a block do together on CUDA: each brings a value, and gets what they make of them.
+// Operations of all threads of a warp, or of a block, on CUDA: each gives a value, and gets the joined result.
 #pragma once
 
 template <int THREADS> struct Group {

@@ -1,4 +1,4 @@
-"""What the body of a team kernel is called for: the teams of a league, the indices of a range, or those of tiles.
+"""The items for which a team kernel calls its body: the teams of a league, the indices of a range or of its tiles.
 
 policies.py has what a user writes. The C++ is a loop of the headers *_packs.h or *_threads.h with the body in a lambda;
 render.py fills in the names in braces.
@@ -30,19 +30,25 @@ class Items(abc.ABC):
 
     extents: tuple[str, ...]  # numbers, names or formulas of names; "first:behind" where indices do not begin with 0
 
-    kind = ""  # as a declaration calls it
-    has_teams = False  # the body is called for a team, which may have scratch
-    threads = 128  # of a block, where the declaration leaves it open
-    sharing = 0  # the same, of a block that has copies of scattered arrays; 0: as without
-    takes = ""  # what the body takes, for messages of a compiler
-    takes_behind = ""  # and behind its results
-    takes_plain_sum = False  # its result may be a plain number, which the body reads and writes
-    loop = ""  # C++: the loop with its template arguments
-    call = ""  # C++: the body, as the loop calls it
-    arguments: typing.ClassVar[tuple[str, ...]] = ()  # C++: further arguments of the loop
-    view_ahead = "ViewAhead"  # C++: of arrays that are asked_ahead
+    kind = ""  # word of a declaration
+    has_teams = False  # whether the body is called for a team, which may have scratch
+
+    # Threads of a block whose size the declaration leaves open.
+    threads = 128
+    sharing = 0  # for a block that has copies of scattered arrays; 0: as `threads`
+
+    # Arguments of the body, for messages about it.
+    takes = ""  # in front of its results
+    takes_behind = ""  # behind its results
+    takes_plain_sum = False  # whether its result may be a plain number, which the body reads and writes
+
+    # C++
+    loop = ""  # the loop with its template arguments
+    call = ""  # the body in a lambda
+    arguments: typing.ClassVar[tuple[str, ...]] = ()  # further arguments of the loop
+    view_ahead = "ViewAhead"  # view of the arrays that are asked_ahead
     view_beside_atomics = (
-        ""  # C++: of all arrays that are read, where a CPU changes elements by atomics; "": as without
+        ""  # view of the arrays that are read, if a CPU changes elements by atomics; "": the usual one
     )
 
     def __str__(self):
@@ -243,7 +249,7 @@ class ScanItems(RangeItems):
 
 
 class LongScanItems(ScanItems):
-    """The same with many indices, of which a device's block takes more at a time: fewer blocks wait for each other."""
+    """A scan of many indices. A device's block takes more of them at a time: fewer blocks wait for each other."""
 
     threads = 384
 
@@ -284,37 +290,59 @@ class TileItems(Items):
         return bool(self.tile) and (self.is_known or not self.layouts.has_more)
 
     def sized(self, extents, in_blocks, size_of, may_be_long=True):
-        several = self._several(extents) if in_blocks and self.tile else 1
-        if several > 1:
-            return dataclasses.replace(self, is_known=True, several=several)
-        if not in_blocks and self._lies_otherwise:
-            return dataclasses.replace(self, orders=()).sized(extents, in_blocks, size_of, may_be_long)
+        if in_blocks:
+            return self._sized_for_a_device(extents)
+        return self._sized_for_a_cpu(extents, size_of, may_be_long)
+
+    def _sized_for_a_device(self, extents: list[int]) -> Items:
+        if self.tile:
+            several = self._several(extents)
+            if several > 1:
+                return dataclasses.replace(self, is_known=True, several=several)
+
         if self.is_sized:
             return self
 
-        if in_blocks and not self.tile and self.layouts.are_alike and not self.layouts.has_more:
+        # Threads that follow memory need no tile.
+        if not self.tile and self.layouts.are_alike and not self.layouts.has_more:
             return IndexItems(**vars(self))
 
-        is_open = not in_blocks and not self.orders
-        across = self.layouts.across_rows(extents, size_of) if is_open else ()
-        has_columns = not in_blocks and self.layouts.has_columns(size_of)
-        fastest = self._declared()[0]
-        is_open_long = may_be_long and has_columns and not self.tile
-        is_long = is_open_long and self.layouts.has_long_columns(fastest, extents[fastest], size_of)
-        if across:
-            tile = self.layouts.tile_across_rows(across, extents)
-        elif is_long:
-            tile = self.layouts.tile_down_columns(self._declared(), extents)
+        tile = self.tile or self.layouts.tile(self._declared(), extents, True)
+        return dataclasses.replace(self, is_known=True, tile=tile)
+
+    def _sized_for_a_cpu(self, extents: list[int], size_of: Callable[[str], int], may_be_long: bool) -> Items:
+        if self._lies_otherwise:
+            return dataclasses.replace(self, orders=())._sized_for_a_cpu(extents, size_of, may_be_long)
+        if self.is_sized:
+            return self
+
+        # An open order may go across rows.
+        layouts = self.layouts
+        across = () if self.orders else layouts.across_rows(extents, size_of)
+
+        # Columns of memory, and many indices along them.
+        declared = self._declared()
+        fastest = declared[0]
+        has_columns = layouts.has_columns(size_of)
+        may_be_long = may_be_long and has_columns and not self.tile and not across
+        has_long_columns = may_be_long and layouts.has_long_columns(fastest, extents[fastest], size_of)
+
+        if self.tile:
+            tile = self.tile
+        elif across:
+            tile = layouts.tile_across_rows(across, extents)
+        elif has_long_columns:
+            tile = layouts.tile_down_columns(declared, extents)
         else:
-            tile = self.layouts.tile(self._declared(), extents, in_blocks)
+            tile = layouts.tile(declared, extents, False)
 
         return dataclasses.replace(
             self,
             is_known=True,
             across=across,
             has_columns=has_columns,
-            has_long_columns=is_long and not across,
-            tile=self.tile or tile,
+            has_long_columns=has_long_columns,
+            tile=tile,
         )
 
     @property
@@ -384,6 +412,7 @@ class TileItems(Items):
         for threads, row in itertools.product(BLOCKS, RUNS):
             if row <= threads:
                 found.append(self.layouts.shape(self._declared(), extents, threads, (row,)))
+
         return list(dict.fromkeys(found))
 
     def number(self, extents):

@@ -108,8 +108,10 @@ template <class F, bool FULL, class... More> POINT_FN void at_lanes(const F &f, 
 static thread_local int count_of_thread = 1;
 static thread_local int *lanes_at_work = &count_of_thread; // or the thread's room has the count, see thread_room.h
 POINT_FN int count_at_work() { return *lanes_at_work; }
+
 struct Work { // a loop over packs, which finds the count once
     int *const count = lanes_at_work;
+
     template <bool FULL, class F, class... More> POINT_FN void at_pack(const F &f, Lanes<FULL> i, More &...more) const {
         i.work = count;
         *count = i.count;
@@ -125,11 +127,13 @@ struct Single { // one lane of a pack after the other
     POINT_FN explicit Single(const Lanes<FULL> &i) : count(i.work ? i.work : lanes_at_work), all(*count) {
         *count = 1;
     }
+
     POINT_FN ~Single() { *count = all; }
     Single(const Single &) = delete;
 };
 #else
 POINT_FN int count_at_work() { return 1; }
+
 struct Work {
     template <bool FULL, class F, class... More>
     POINT_FN void at_pack(const F &f, const Lanes<FULL> &i, More &...more) const {
@@ -197,6 +201,7 @@ template <class R, class T> struct PackAccumulator;
 template <class R, class T> struct ScanPackAccumulator;
 template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l);
 template <class R, class T> POINT_FN T lane_of(const ScanPackAccumulator<R, T> &x, int l);
+
 POINT_FN bool lane_of(const vmask &x, int l) {
 #if VECTOR_BYTES == 64
     return x.m >> l & 1;
@@ -253,8 +258,8 @@ template <class F, int... L> POINT_FN lanes_d listed(const F &f, std::integer_se
 // Lanes of a pack that take part; known to the compiler where they are all
 template <class I> POINT_FN int count_of_lanes(const I &i) { return I::IS_FULL ? VECTOR_LANES : i.count; }
 
-// The place of lane l. Lanes beyond the last one have that of the first, where there is something to read: a loop over
-// some of the lanes takes longer.
+// The index of lane l. Lanes beyond the last have the index of lane 0, which may be read: a loop over only some of the
+// lanes takes longer.
 template <class I> POINT_FN long place_of(const I &i, int l) { return lane_of(i, I::IS_FULL || l < i.count ? l : 0); }
 
 template <class I> POINT_FN vec gathered(const scalar *data, const I &i) {

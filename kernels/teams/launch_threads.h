@@ -35,13 +35,16 @@ POINT_FN void add_up(const League &a, const Place *totals, A &results, int &turn
         if (threadIdx.x == 0) share = x;
     });
     double last = 0.0;
+
     if (threadIdx.x == 0) {
         __threadfence();
         last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
         __threadfence();
     }
+
     if (joined<THREADS>(last, 1, Sum(), turn) < 0.5) return;
     int k = 0;
+
     results.with(shares[0], [&](auto &own, auto &first) {
         own.reducer.neutral(own.value);
         UNROLL_BY(8) // loads ahead of the joins
@@ -51,6 +54,7 @@ POINT_FN void add_up(const League &a, const Place *totals, A &results, int &turn
         if (threadIdx.x == 0) put(totals[k], x);
         ++k;
     });
+
     if (threadIdx.x == 0) *a.ended = 0;
 }
 
@@ -71,6 +75,7 @@ POINT_FN void for_league(long items, const League &a, const Place *totals, const
         single_per_team(team, [&](long &id) { id = a.pieces.acquire(); }, piece);
         team.level[1] = a.arena + piece * a.bytes[1];
     }
+
     for (long number = blockIdx.x; number < items; number += gridDim.x) {
         team.number = number;
 #ifdef FRAME_STAND_IN // what is read before it is written is NaN, here too
@@ -83,6 +88,7 @@ POINT_FN void for_league(long items, const League &a, const Place *totals, const
         body(team, results);
         if (SCRATCH) __syncthreads();
     }
+
     if constexpr (PIECES) single_per_team(team, [&] { a.pieces.release(piece); }); // behind the barrier above
     if constexpr (RESULTS::COUNT > 0) {
         if (threadIdx.x % TEAM::LANES) results.each([](auto &x, int) { x.reducer.neutral(x.value); });

@@ -161,7 +161,7 @@ class Layouts:
         return tuple(tile)
 
     def tile_down_columns(self, order: Order, extents: list[int]) -> tuple[int, ...]:
-        """A CPU's tile for packs of several vectors: some packs, and many of the others, which share what they read."""
+        """A CPU's tile for packs of several vectors: some packs, and many of the other indices, which read the same."""
         tile = [1] * len(extents)
         tile[order[0]] = LONG_RUN
         _grow(tile, order[1:], _powers_above(extents), MOST_THREADS)
@@ -171,8 +171,8 @@ class Layouts:
         """The model's tile.
 
         On a device a block of up to 256 threads along the arrays, since a warp's neighbours share lines of memory. On a
-        CPU 1024 indices: long rows for the packs, several of them for what neighbours share. Where arrays lie across
-        each other a tile has whole lines of each. Where rows share what they read, a device's block has many of them.
+        CPU 1024 indices: long rows for the packs, and several rows, whose neighbours share data. If arrays lie
+        across each other a tile has whole lines of each. If rows read the same data, a device's block has many rows.
 
         order: of the indices in a tile. extents: numbers of indices.
         """
@@ -180,6 +180,7 @@ class Layouts:
             near = max(len(self.near), 1)
             side = _side(MOST_THREADS, near)
             return self.shape(order, extents, MOST_THREADS, (min(side, ROW),))
+
         if self.are_alike:
             return self._sharing(order, extents) if self.are_read_again else self._along(order, extents)
 
@@ -191,6 +192,7 @@ class Layouts:
         the end of a row. Rows of more than a warp are multiples of 8, so that few shapes are compiled."""
         tile = [1] * len(extents)
         room = THREADS
+
         for d in self.order if self.near else order:
             extent = max(extents[d], 1)
             if room == THREADS and extent > WARP:
@@ -198,7 +200,9 @@ class Layouts:
             else:
                 parts = -(-extent // room)
                 tile[d] = -(-extent // parts)
+
             room //= tile[d]
+
         return tuple(tile)
 
     def _sharing(self, order: Order, extents: list[int]) -> tuple[int, ...]:
@@ -222,6 +226,7 @@ class Layouts:
         near = self.near or order[:1]
         most = _powers_above(extents)
         tile = [1] * len(extents)
+
         for k, d in enumerate(near):
             row = rows[min(k, len(rows) - 1)]
             tile[d] = min(row, most[d], threads // math.prod(tile))
@@ -234,7 +239,7 @@ class Layouts:
     def fit(self, order: Order, in_columns: bool = False, in_long_columns: bool = False) -> Fit:
         """The shape of a CPU's tiles where they are many. Memory reads and writes a row of each array side by side, and
         a core follows a number of them only. Across an array each index is a row of it, and the others go along it.
-        in_columns: see has_columns; the other indices use again what is small beside them. in_long_columns: by packs of
+        in_columns: see has_columns; small data are then read again for the other indices. in_long_columns: by packs of
         several vectors.
         """
         if in_long_columns:
@@ -253,6 +258,7 @@ class Layouts:
         for d in self.near:
             names = [array.name for array in self.arrays if array.order[0] == d]
             along.append(f"{', '.join(names)} along {extents[d]}")
+
         return "; ".join(along) or "no array has all indices"
 
 
@@ -287,6 +293,7 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     words = [_name(extent) for extent in extents]
     found = []
     again: set[int] = set()
+
     for array in arrays:
         order, row, columns = _order(words, array)
         if len(order) == len(words):
@@ -309,6 +316,7 @@ def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...], tupl
     """The indices that an array has, by the distance of neighbours; its extents ahead of them, and behind."""
     left = list(range(len(words)))
     dimensions: list[tuple[str, int | None]] = []  # with the index along each
+
     for extent in array.extents:
         name = _name(extent)
         match = [d for d in left if words[d] == name != ""]

@@ -37,7 +37,7 @@ AS_DECLARED = Sizes()
 
 
 class Policy(abc.ABC):
-    """What a body is called for."""
+    """The items for which a body is called."""
 
     @property
     @abc.abstractmethod

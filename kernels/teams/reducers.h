@@ -351,7 +351,7 @@ template <class... RESULT> struct Results {
     template <class USE> using Noted = Tuple<Accumulator<typename RESULT::R, typename RESULT::T, USE>...>;
 };
 
-// Where a result goes: its numbers, and the indices of those that have them.
+// Where a result goes: its values, and the indices at which they were found.
 struct Place {
     void *values;
     long *at;

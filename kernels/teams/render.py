@@ -173,7 +173,7 @@ def chosen(k: Declaration, entry: Entry) -> bool:
 
 
 def _kernel(k: Declaration, entry: Entry, number: int) -> str:
-    """One kernel `run_NAME`. number: in its source, from 1."""
+    """The text of a kernel `run_NAME`. number: its number in the source, from 1."""
     members, lanes = k.organisation()
     threads = members * lanes
 
@@ -199,7 +199,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     begin = [f"m.{name}.begin()" for name in k.copied]
     end = _end(k, by_thread)
 
-    # What the body does for each member, for a CPU that chooses their number.
+    # A probe of the body's loops over members, for a CPU that chooses their number.
     probe = PROBE.format(name=k.name, one=one, results=of_results, call=call) if chosen(k, entry) else ""
 
     # How much there is to do stands in the record: a launch without any still writes its results.
@@ -299,22 +299,11 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     entry: of the backend. dtype: of real numbers. quick: the compiler's time counts more than the code's.
     """
     header = kernels[0].header
+    text = [f"#define {macro}" for macro in _macros(kernels, entry, dtype)]
 
-    text = []
-    if kernels[0].items.has_long_packs and not kernels[0].is_checked:
-        text.append(f"#define LONG_PACKS {LONG_PACK}")
-    if np.dtype(dtype) == np.float32:
-        text.append("#define FRAME_SINGLE")
-    if kernels[0].is_checked:
-        text.append("#define CHECK_SCRATCH")
-    if texts.has_functions_out_of_line(header):
-        text.append("#define CALLS_OUT_OF_LINE")
-    if any(counts_lanes(kernel, entry) for kernel in kernels):
-        text.append("#define COUNTS_LANES")
-    if any(goes_lane_by_lane(kernel, entry) for kernel in kernels):
-        text.append("#define SINGLE_LANES")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
+
     for number, kernel in enumerate(kernels, 1):
         text.append(_kernel(kernel, entry, number))
 
@@ -326,6 +315,20 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         bodies=_bodies(kernels),
         functions=tuple([(f"run_{kernel.name}", kernel.name) for kernel in kernels]),
     )
+
+
+def _macros(kernels, entry: Entry, dtype) -> list[str]:
+    """The macros that choose between the headers' variants."""
+    first = kernels[0]
+    wanted = {
+        f"LONG_PACKS {LONG_PACK}": first.items.has_long_packs and not first.is_checked,
+        "FRAME_SINGLE": np.dtype(dtype) == np.float32,
+        "CHECK_SCRATCH": first.is_checked,
+        "CALLS_OUT_OF_LINE": texts.has_functions_out_of_line(first.header),
+        "COUNTS_LANES": any(counts_lanes(kernel, entry) for kernel in kernels),
+        "SINGLE_LANES": any(goes_lane_by_lane(kernel, entry) for kernel in kernels),
+    }
+    return [macro for macro, is_wanted in wanted.items() if is_wanted]
 
 
 def counts_lanes(k: Declaration, entry: Entry) -> bool:

@@ -51,7 +51,7 @@ class Result:
 
     @property
     def bytes(self) -> int:
-        """Of a value, at most."""
+        """The most bytes that a value takes."""
         return 8 * self.count * (2 if self.located else 1)
 
 

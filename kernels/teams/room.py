@@ -65,7 +65,7 @@ class Scratch:
         self.values["bytes"] = self.bytes
         self._refuse_large()
 
-        # Of a block: slots for the sums of a team of several warps, level 0, a tile of a scan, copies.
+        # Shared memory of a block: slots for the sums of a team of several warps, level 0, a tile of a scan, copies.
         self.shared = _slots(self.backend.sharing(self._threads)) + self.bytes[0] + kernel.items.shared(self._threads)
         for name in kernel.copied:
             self.values[f"copies_{name}"] = self.shared

@@ -38,7 +38,7 @@ template <class R, class T> struct ScanLanes {
     }
 };
 
-// What a body sees of a scan for a pack: all before each lane, and behind what it gives, with that
+// The scan as a body sees it for a pack: the sum before each lane; after the body gives its value, the sum with it
 template <class R, class T, bool FULL> struct ScannedPack {
     typedef ScanLanes<R, T> Values;
     typedef typename std::conditional<Values::ARE_REAL, vec, Whole<T, FULL>>::type Value;

@@ -7,8 +7,8 @@
 #pragma once
 #include "teams/scan_lanes.h"
 
-// A block whose body takes one index after the other. Chains of real additions take longer than memory: four of them
-// run side by side, each through a part of the block. Whole numbers are the same in any order.
+// A block whose body takes the indices in order. A chain of real additions takes longer than memory, so four chains run
+// side by side, each through a part of the block. Sums of integers are the same in any order.
 template <class R, class T> struct ScanOneByOne {
     static constexpr bool IS_WHOLE = HasNoFraction<T>::value;
     static constexpr bool IN_ONE_PASS = IS_WHOLE;
@@ -23,9 +23,11 @@ template <class R, class T> struct ScanOneByOne {
         const long at = first + p * OF_PART;
         return at < behind ? at : behind;
     }
+
     template <class Body> POINT_FN T sum(const Body &body) {
         T all;
         reducer.neutral(all);
+
         for (int p = 0; p < PARTS; ++p) {
             Lane lane = Lane::all();
             ScanPackAccumulator<R, T> own(reducer, lane);
@@ -37,8 +39,10 @@ template <class R, class T> struct ScanOneByOne {
             ahead[p] = all;
             reducer.join(all, own.folded());
         }
+
         return all;
     }
+
     // Returns all behind the last part
     template <class Body> POINT_FN T go_through(const Body &body, T before) const {
         T x[PARTS];
@@ -46,6 +50,7 @@ template <class R, class T> struct ScanOneByOne {
             x[p] = before;
             reducer.join(x[p], ahead[p]);
         }
+
         if (PARTS > 1 && behind - first == SIZE) {
             for (long i = 0; i < OF_PART; ++i) {
                 UNROLL
@@ -56,6 +61,7 @@ template <class R, class T> struct ScanOneByOne {
                 for (long i = of_part(p); i < of_part(p + 1); ++i) last_pass(body, i, x[p], reducer);
         return x[PARTS - 1];
     }
+
     // All behind the block
     template <class Body> POINT_FN T in_one_pass(const Body &body, T before) const {
         for (long i = first; i < behind; ++i) last_pass(body, i, before, reducer);
@@ -73,6 +79,7 @@ template <class R, class T> struct ScanSums {
         int state;   // of OPEN = 0, as memory comes
         int helpers; // threads that sum it, too
     };
+
     Sum *const of_block;
     POINT_FN explicit ScanSums(long blocks) : of_block((Sum *)calloc(size_t(blocks) + 1, sizeof(Sum))) {}
     POINT_FN ~ScanSums() { free(of_block); }
@@ -81,6 +88,7 @@ template <class R, class T> struct ScanSums {
     POINT_FN bool is_known(long block) const {
         return __atomic_load_n(&of_block[block].state, __ATOMIC_ACQUIRE) == KNOWN;
     }
+
     POINT_FN void offer(long block, const T &value) const {
         Sum &sum = of_block[block];
         int state = OPEN;
@@ -88,17 +96,20 @@ template <class R, class T> struct ScanSums {
         sum.value = value;
         __atomic_store_n(&sum.state, KNOWN, __ATOMIC_RELEASE);
     }
+
     // By the block's own thread, which then may change what helpers read
     POINT_FN void settle(long block, const T &value) const {
         offer(block, value);
         while (__atomic_load_n(&of_block[block].helpers, __ATOMIC_SEQ_CST) > 0) sched_yield();
     }
+
     template <class Make> POINT_FN void help(long block, const Make &make) const {
         Sum &sum = of_block[block];
         __atomic_fetch_add(&sum.helpers, 1, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&sum.state, __ATOMIC_SEQ_CST) == OPEN) offer(block, make());
         __atomic_fetch_sub(&sum.helpers, 1, __ATOMIC_SEQ_CST);
     }
+
     // make(): the sum, for whoever has waited too long
     template <class Make> POINT_FN const T &value(long block, const Make &make) const {
         constexpr int PATIENCE = 1000; // turns, some blocks long
@@ -122,8 +133,8 @@ template <class R, class T> struct ScanFront {
     }
 };
 
-// Whether a body has its sum as a plain number, of whole ones. It may join them otherwise than its reducer does, which
-// shows: the last pass then ends with another sum than the first one.
+// Whether a body has its sum as a plain number, of whole ones. The body may join numbers otherwise than its reducer
+// does. This is found: the last pass then ends with another sum than the first.
 template <class Body, class R, class T>
 constexpr bool IS_CHECKED = HasNoFraction<T>::value && OfThread<Body>::template HAS_PLAIN_SUM<ScanAccumulator<R, T>>;
 constexpr int OTHERWISE = 2;
@@ -139,6 +150,7 @@ POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begi
         const long first = origin + number * Block::SIZE, behind = first + Block::SIZE;
         return Block(first, first < begin ? begin : first, behind < end ? behind : end);
     };
+
     if (threads == 1 && Block::IN_ONE_PASS && !IS_CHECKED<Body, R, T>) {
         const auto own = asking(of_thread(body), ask);
         R().neutral(all);
@@ -156,6 +168,7 @@ POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begi
         const auto own = asking(of_thread(body), ask);
         const auto sum_of = [&](long number) { return block_of(number).sum(own); };
         ScanFront<R, T> front;
+
         while (true) {
             const long number = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
             if (number >= blocks) break;
@@ -164,14 +177,17 @@ POINT_FN int scan_blocks(T &all, long items, int threads, long origin, long begi
             sums.settle(number, of_block);
             const T before = front.all_before(number, sums, sum_of);
             const T behind = block.go_through(own, before);
+
             if constexpr (IS_CHECKED<Body, R, T>) {
                 T wanted = before;
                 R().join(wanted, of_block);
                 if (behind != wanted) failed = OTHERWISE;
             }
         }
+
         done_past();
     }
+
     all = ScanFront<R, T>().all_before(blocks, sums, [](long) { return T(); });
     return failed;
 }
@@ -184,11 +200,13 @@ POINT_FN int for_scan(long items, int threads, const League &a, const Place *tot
     typedef typename RESULTS::Only::T T;
     T all;
     int failed;
+
     if constexpr (IN_PACKS && TakesPacks<R, T, OfThread<Body>>::value) {
         // Packs begin with a line of memory where sums are the same in any order
         const long origin = HasNoFraction<T>::value ? begin - missing<Results<>>(a, begin) : begin;
         failed = scan_blocks<ScanInPacks<R, T>, R, T>(all, items, threads, origin, begin, body, later...);
     } else failed = scan_blocks<ScanOneByOne<R, T>, R, T>(all, items, threads, begin, begin, body, later...);
+
     if (!failed) put(totals[0], all);
     if (failed == OTHERWISE)
         snprintf(

@@ -14,11 +14,13 @@ constexpr long AT_ONCE = 8;
 template <class T, bool SMALL = sizeof(T) <= AT_ONCE> struct alignas(16) Published {
     long what;
     T value;
+
     POINT_FN void write(long what, const T &x) {
         unsigned long bits = 0;
         memcpy(&bits, &x, sizeof(T));
         asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(this), "l"(what), "l"(bits) : "memory");
     }
+
     POINT_FN long read(T &x) const {
         long what;
         unsigned long bits;
@@ -31,11 +33,13 @@ template <class T, bool SMALL = sizeof(T) <= AT_ONCE> struct alignas(16) Publish
 template <class T> struct Published<T, false> {
     long what;
     T value[2]; // OF_TILE, WITH_ALL_BEFORE
+
     POINT_FN void write(long what, const T &x) {
         value[what - OF_TILE] = x;
         __threadfence();
         *(volatile long *)&this->what = what;
     }
+
     POINT_FN long read(T &x) const {
         const long what = *(const volatile long *)&this->what;
         if (what == NOTHING) return what;
@@ -66,6 +70,7 @@ template <class T> struct Tiles {
         const int lane = threadIdx.x & 31;
         T found;
         reducer.neutral(found);
+
         for (long at = number - 1 - lane;; at -= 32) {
             long what = WITH_ALL_BEFORE;
             T x;
@@ -122,6 +127,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
 
     // What each index of a tile gives
     T given[EACH];
+
     const auto read_tile = [&](const long tile) {
         UNROLL
         for (int k = 0; k < EACH; ++k) reducer.neutral(given[k]);
@@ -130,11 +136,12 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
 
     long tile = tiles.template take<THREADS>(turn);
     read_tile(tile);
+
     while (tile < count) {
         long following = 0; // tile of this block
         if (threadIdx.x == 0) following = atomicAdd(tiles.next, 1u);
 
-        // A thread joins its neighbours one after the other; then all of the threads before it, and all of the tile
+        // A thread joins its own indices in order; then the threads before it, and the whole tile
         UNROLL
         for (int k = 0; k < EACH; ++k) part.of_row(k) = given[k];
         __syncwarp();
@@ -152,6 +159,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
             part.of_thread(k) = before;
             reducer.join(before, own);
         }
+
         __syncwarp();
 
         // The next tile is on its way while the block looks back
@@ -160,6 +168,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
 
         T earlier; // all before the tile
         reducer.neutral(earlier);
+
         if (threadIdx.x < 32) {
             earlier = tiles.before(tile, reducer);
             if (lane == 0) {
@@ -169,6 +178,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
                 if (tile == count - 1) put(totals[0], with);
             }
         }
+
         tell<THREADS>(earlier, turn);
 
         rows_of(tile, [&](int k, long i) INLINED {
@@ -176,6 +186,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
             reducer.join(x, part.of_row(k));
             last_pass(body, i, x, reducer);
         });
+
         __syncwarp(); // all have read, before the next tile is written
         tile = following;
     }
@@ -185,6 +196,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
     if (threadIdx.x == 0) last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
     if (joined<THREADS>(last, 1, Sum(), turn) < 0.5) return;
     for (long tile = threadIdx.x; tile < count; tile += THREADS) tiles.tile[tile].what = NOTHING;
+
     if (threadIdx.x == 0) {
         *a.ended = *tiles.next = 0;
         if (items == 0) {

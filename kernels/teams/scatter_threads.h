@@ -15,8 +15,8 @@ template <class T> struct CopyOfBlock {
     POINT_FN T sum(long k) const { return at(k); }
 };
 
-// Shared memory adds 32 bits at a time. So there are the lower halves of all numbers, then the upper ones, to which a
-// lower one carries. Most additions change no upper half: they add 0 to one that no other lane of the warp takes. A
+// Shared memory adds 32 bits at a time. So the lower halves of all numbers come first, then the upper halves, to which
+// a carry is added. Most additions have no carry: they add 0 to an upper half that no other lane of the warp changes. A
 // branch instead would keep later loads of the thread waiting.
 template <> struct CopyOfBlock<long> {
     char *first;

@@ -39,7 +39,7 @@ def with_copies(kernel: Declaration, operands: Operands, extents: list[int]) -> 
 
 
 def _of_a_block(items: Items, number: int, threads: int) -> int:
-    """Additions of a block, about: one for each of its indices, several for each thread of its teams."""
+    """Additions of a block, about: one for each index of a range, several for each thread of a team."""
     of_block = items.of_block(threads)
     blocks = max(1, min(-(-number // of_block), BLOCKS))
     turns = TURNS if items.has_teams else 1

@@ -258,8 +258,8 @@ template <class F> struct PlainFunction {
 
 template <class F> POINT_FN PlainFunction<F> plain_function(const F &f) { return {f}; }
 
-// The body of a scan over all indices. It takes its sum as `S &s`, or as a plain number, `long &s`: index by index
-// then. error: the same call, of which a compiler says what is wrong.
+// The body of a scan over all indices. It takes its sum as `S &s`; or as a plain number, `long &s`, and is then called
+// for single indices. error: the same call in a form whose errors a compiler explains.
 template <class F, class Error> struct ScanBody {
     F f;
     Error error;

@@ -131,6 +131,7 @@ struct Stacks {
     size_t guard = page > 4096 ? 65536 : 15 * 4096;
     char *memory = nullptr;
     int count = 0;
+
     bool hold(int wanted) { // whether there are so many
         if (wanted <= count) return true;
         release();
@@ -143,11 +144,13 @@ struct Stacks {
             if (mprotect(memory + k * each, guard, PROT_NONE)) return release(), false;
         return true;
     }
+
     void release() {
         if (memory) munmap(memory, each * count);
         memory = nullptr;
         count = 0;
     }
+
     char *top(int k) const { return memory + (k + 1) * each - k * APART % TURN / 64 * 64; }
     ~Stacks() { release(); }
 };
@@ -180,6 +183,7 @@ struct Members {
             before[k] = k ? k - 1 : size - 1;
             stack[k] = new_stack(stacks.top(k), begin, this);
         }
+
         running = 0;
         vain = 0;
         failed = false;
@@ -188,11 +192,13 @@ struct Members {
         frame_switch(&outside, stack[0]);
         return !failed;
     }
+
     static void begin(void *self) {
         Members &m = *(Members *)self;
         m.work(m, m.running);
         m.end();
     }
+
     void end() {
         const int own = running;
         const int other = next[own];
@@ -204,6 +210,7 @@ struct Members {
         running = other;
         frame_switch(&left, stack[other]);
     }
+
     __attribute__((noinline)) void give_way() {
         const int own = running;
         running = next[own];
@@ -219,13 +226,16 @@ struct Members {
             vsnprintf(report->problem, sizeof report->problem, format, list);
             va_end(list);
         }
+
         leave();
     }
+
     void leave() {
         failed = true;
         void *left;
         frame_switch(&left, outside);
     }
+
     static const char *name_of(const char *file) {
         const char *const slash = strrchr(file, '/');
         return slash ? slash + 1 : file;
@@ -235,16 +245,19 @@ struct Members {
     template <class F> POINT_FN void meet(Meeting &at, int count, const char *file, int line, const F &f) {
         if (at.here == 0) at.file = file, at.line = line;
         else if (at.line != line) apart(at, count, file, line);
+
         if (++at.here == count) {
             f();
             at.here = 0, ++at.turn, vain = 0;
             return;
         }
+
         for (const long turn = at.turn; at.turn == turn;) {
             if (++vain > 2 * size) missing(at, count);
             give_way();
         }
     }
+
     __attribute__((noinline)) void apart(const Meeting &at, int count, const char *file, int line) {
         const int end = line == END ? at.here : count - at.here;
         if (line == END || at.line == END)
@@ -253,6 +266,7 @@ struct Members {
         fail("%s:%d and %s:%d: members of a team wait for each other at different places", name_of(at.file), at.line,
              name_of(file), line);
     }
+
     __attribute__((noinline)) void missing(const Meeting &at, int count) {
         fail("%s:%d: %d of %d members wait for others that never come", name_of(at.file), at.line, at.here, count);
     }
@@ -266,6 +280,7 @@ struct OfTeam { // a range of a team: number of items, the member's number, wher
     const char *file;
     int line;
     template <class F> POINT_FN void meet(const F &f) const { members->meet(members->whole, size, file, line, f); }
+
     // x of all members joined in their order; every one gets it
     template <class R, class T> POINT_FN void join(T &x, const R &reducer) const {
         members->shown[own] = &x;
@@ -308,9 +323,11 @@ template <class F, class R, class T> POINT_FN void scan_range(const OfTeam &rang
 
     Members &m = *range.members;
     m.shown[range.own] = &both;
+
     range.meet([&] {
         T before;
         reducer.neutral(before);
+
         for (int k = 0; k < range.size; ++k) {
             T &own = ((decltype(both) *)m.shown[k])->own;
             T with = before;
@@ -318,8 +335,10 @@ template <class F, class R, class T> POINT_FN void scan_range(const OfTeam &rang
             own = before;
             before = with;
         }
+
         for (int k = 0; k < range.size; ++k) ((decltype(both) *)m.shown[k])->all = before;
     });
+
     for (long i = first; i < behind; ++i) last_pass(f, i, both.own, reducer);
     x = both.all;
 }
@@ -350,11 +369,13 @@ template <int MEMBERS, int VECTOR, int, int> struct Team {
     POINT_FN void barrier(PLACE) const {
         members->meet(members->whole, SIZE, file, line, [] {});
     }
+
     POINT_FN EachOfTeam each(long n, PLACE) const { return {{n, own, SIZE, members, file, line}}; }
     POINT_FN VectorOfTeam vector(long n, PLACE) const { return {{n, own, SIZE, members, file, line}}; }
     template <class F> POINT_FN void for_each(long n, const F &f) const {
         for (long i = own; i < n; i += SIZE) f(i);
     }
+
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_packs(own, SIZE, n, f); }
     template <class F> POINT_FN static void for_packs(long first, long every, long n, const F &f) {
         constexpr int W = VECTOR_LANES;
@@ -363,13 +384,16 @@ template <int MEMBERS, int VECTOR, int, int> struct Team {
         for (; (p + 1) * W <= n; p += every) work.at_pack(f, Lanes<true>{p * W, 1, W});
         if (p * W < n) work.at_pack(f, Lanes<false>{p * W, 1, int(n - p * W)});
     }
+
     template <class S> POINT_FN auto scratch(const S &s) const {
         if constexpr (S::MEMBERS) return s.at(level, own);
         else return scratch_of(s.at(level, own), members, own);
     }
+
     template <class F> POINT_FN void single(const F &f) const {
         if (own == 0) f();
     }
+
     template <class F, class V> POINT_FN void single(const F &f, V &value, const char *file, int line) const {
         if (own == 0) f(value);
         members->shown[own] = &value;
@@ -377,6 +401,7 @@ template <int MEMBERS, int VECTOR, int, int> struct Team {
             for (int k = 1; k < SIZE; ++k) *(V *)members->shown[k] = *(V *)members->shown[0];
         });
     }
+
     template <int PARTS, class F> POINT_FN void parts(const F &f) const { f(PartOf<PARTS, SIZE, VECTOR>{*this}); }
 };
 
@@ -392,9 +417,11 @@ template <int PARTS, int SIZE, int VECTOR> struct PartOf {
     POINT_FN void barrier(PLACE) const {
         team.members->meet(team.members->part[number()], count, file, line, [] {});
     }
+
     template <class F> POINT_FN void for_each(long n, const F &f) const {
         for (long i = rank(); i < n; i += count) f(i);
     }
+
     template <class F> POINT_FN void for_vector(long n, const F &f) const { team.for_packs(rank(), count, n, f); }
 };
 
@@ -419,6 +446,7 @@ POINT_FN int for_teams_of_fibres(long items, int threads, const League &a, const
             TEAM team = {first, items, {level[0], level[1]}, own, &m};
             const auto own_body = of_thread(body);
             typename RESULTS::Accumulators results;
+
             for (; behind > team.number; ++team.number) {
                 own_body(team, results);
                 m.meet(m.whole, TEAM::SIZE, "", Members::END, [&] {
@@ -427,8 +455,10 @@ POINT_FN int for_teams_of_fibres(long items, int threads, const League &a, const
 #endif
                 });
             }
+
             if constexpr (RESULTS::COUNT > 0) results.with(values[own], [](const auto &x, auto &to) { to = x.value; });
         };
+
         members.what = &work;
         members.work = [](Members &m, int own) { (*(decltype(work) *)m.what)(m, own); };
         const bool done = members.run(stacks);
@@ -443,6 +473,7 @@ POINT_FN int for_teams_of_fibres(long items, int threads, const League &a, const
                 all.with(value, [](auto &to, const auto &x) { to.reducer.join(to.value, x); });
             all.with(((typename RESULTS::Values *)a.shares)[share], [](const auto &x, auto &to) { to = x.value; });
         }
+
         return 0;
     });
 }

@@ -143,7 +143,7 @@ template <int CHOSEN> struct Alone {
     POINT_FN void barrier() const {}
 };
 
-// One of several parts of a team of one: here one after the other.
+// A part of a team of one member. Parts run in order.
 template <int CHOSEN> struct PartOfOne : Alone<CHOSEN> {
     int place;
     POINT_FN explicit PartOfOne(int place) : place(place) {}
@@ -217,7 +217,7 @@ template <class M, class F, class V> POINT_FN void single_per_member(const M &, 
 // The league's results: one of each share of the work, joined in the order of the shares. Their number does not depend
 // on the threads, so the results do not.
 constexpr long SHARES = 512;
-constexpr int TOLD = 2; // a launch came to its end, with a team of one whose results depend on that
+constexpr int TOLD = 2; // a launch ended with teams of one member, and its results depend on that
 struct League {
     char *shares;    // SHARES records of values
     char *arena;     // not used: a thread has its own
@@ -270,8 +270,8 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
 #include "teams/team_fibres.h"
 #include "teams/team_probe.h"
 
-// A body as a thread calls it: a copy, so that what it writes cannot be the addresses and extents that it holds itself.
-// Where there are scattered arrays, `make` puts the thread's copies of them in their places.
+// A body as a thread calls it: a copy, so that the compiler knows that the body does not write its own addresses and
+// extents. For scattered arrays `make` puts the thread's copies of them in their places.
 template <class Make> struct ByThread {
     Make make;
 };
@@ -316,8 +316,8 @@ POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Bo
     });
 }
 
-// body(team, results) for each team. ONE: the team where the body cannot tell how many members it has. WRITES: it
-// writes arrays, so that it cannot be called again.
+// body(team, results) for each team. ONE: the team for a body that cannot tell its number of members. WRITES: the
+// body writes arrays, and cannot be called twice.
 template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body, class... Rows>
 HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body,
                                const Rows &...rows) {

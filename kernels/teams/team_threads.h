@@ -14,7 +14,7 @@ template <class T> POINT_FN T element(const T *data, long at) { return __ldg(dat
 #ifdef FRAME_STAND_IN // the tests' CUDA on a CPU: any two blocks that run at the same time differ
 static inline long place_of_warp() { return blockIdx.x * 32L + threadIdx.x / 32; }
 #else
-POINT_FN long place_of_warp() { // among those that can run at the same time
+POINT_FN long place_of_warp() { // among the warps that can run at the same time
     unsigned sm, warp;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
     asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
@@ -33,6 +33,7 @@ template <int THREADS, int VECTOR> struct Each { // members
     template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
         return joined<THREADS>(x, VECTOR, reducer, turn);
     }
+
     template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
         return joined_before<THREADS>(x, VECTOR, total, reducer, turn);
     }
@@ -46,6 +47,7 @@ template <int THREADS> struct Vector { // members and lanes
     template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
         return joined<THREADS>(x, 1, reducer, turn);
     }
+
     template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
         return joined_before<THREADS>(x, 1, total, reducer, turn);
     }
@@ -58,11 +60,13 @@ template <int VECTOR> struct LanesOf { // of one member: the others may be elsew
     POINT_FN static unsigned mask() {
         return (VECTOR == 32 ? 0xffffffffu : (1u << VECTOR % 32) - 1) << (threadIdx.x & 31 & ~(VECTOR - 1));
     }
+
     template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
         UNROLL
         for (int bit = 1; bit < VECTOR; bit <<= 1) join_partner(x, of_partner(mask(), x, bit), own() & bit, reducer);
         return x;
     }
+
     template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
         UNROLL
         for (int bit = 1; bit < VECTOR; bit <<= 1) {
@@ -123,8 +127,9 @@ template <int VECTOR> struct Member {
         over(vector(n), f);
         meet();
     }
+
     template <class S> POINT_FN auto scratch(const S &s) const { return s.is_of_member(), s.at(level, rank()); }
-    // Its lanes wait for each other, as Kokkos' do: they may read scratch that the others have written
+    // The lanes wait for each other, as in Kokkos: each may then read scratch that the others have written
     POINT_FN static void meet() {
         if constexpr (VECTOR > 1) __syncwarp(LanesOf<VECTOR>::mask());
     }
@@ -152,6 +157,7 @@ template <int SIZE, int VECTOR, bool AHEAD = false> struct Team {
         if constexpr (AHEAD) by_fours(threadIdx.x, n, THREADS, f);
         else over(vector(n), f);
     }
+
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
 
     template <class T> POINT_FN void tell(T &value) const { ::tell<THREADS>(value, turn); }
@@ -174,9 +180,11 @@ template <int PARTS, int THREADS, int VECTOR> struct PartOf {
         if constexpr (count == 32) __syncwarp();
         else named_barrier(1 + number(), count);
     }
+
     template <class F> POINT_FN void for_each(long n, const F &f) const {
         for (long i = rank(); i < n; i += size()) f(i);
     }
+
     template <class F> POINT_FN void for_vector(long n, const F &f) const {
         for (long i = threadIdx.x % count; i < n; i += count) f(i);
     }

@@ -1,4 +1,4 @@
-"""What the text of a body's header says ahead of a compiler: where atomics are."""
+"""A body's header read as text, before a compiler sees it: where atomics are."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def reached(text: str, others: frozenset[str]) -> str:
 
 
 def _without(text: str, name: str) -> str:
-    """The text without the definitions of a function; all of it where their ends are not found."""
+    """The text without the definitions of a function. The whole text if the end of a definition is not found."""
     while True:
         found = re.search(rf"\bPOINT_FN\s+void\s+{name}\s*\(", text)
         begin = text.find("{", found.end()) if found else -1

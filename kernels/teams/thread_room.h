@@ -12,7 +12,8 @@ constexpr int ROOMS = 1024;
 static char *rooms = (char *)(size_t(1) << (8 * sizeof(size_t) - 1));
 static unsigned char room_taken[ROOMS];
 
-// Where they begin. A loop asks once, although it changes memory: that they are there is settled before a body runs.
+// Where they begin. `const`: a loop asks once, although it changes memory, since the address is fixed before a body
+// runs.
 __attribute__((const, noinline)) static const char *begin_of_rooms() { return rooms; }
 
 POINT_FN bool of_this_thread(const void *at) {

@@ -57,7 +57,7 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
         return contains(file, line, i...) ? element(this->data, at) : element((T *)nobody, at * 0);
     }
 
-    // A part of the array. One that goes beyond it is told, and has no elements.
+    // A part of the array. A part that goes beyond the array is reported, and has no elements.
     template <class... A> POINT_FN auto part_of(const char *file, int line, const A &...a) const {
         auto part = subview(static_cast<const V &>(*this), a...);
         int d = 0;

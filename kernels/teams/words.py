@@ -44,7 +44,7 @@ class Array:
         return rows and not self.written
 
     def dtype(self, real) -> np.dtype:
-        """The type of its elements, where `real` is that of real numbers."""
+        """The type of its elements. real: the type of real numbers."""
         return np.dtype(ELEMENTS[self.kind]) if self.kind in ELEMENTS else real
 
 

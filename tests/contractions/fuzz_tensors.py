@@ -57,10 +57,12 @@ def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1, first
         os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
         if "cpu" in backends_:
             os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder)))}
+
         for name in backends_:
             expressions, compared, seeds = 0, 0, itertools.count(first)
             waiting: set = set()
             kernels_done = 0
+
             while expressions < count:
                 while len(waiting) < 2 * jobs:
                     waiting.add(pool.submit(one_kernel, name, folder, next(seeds)))

@@ -89,9 +89,11 @@ def test_random_chains(be, seed):
         text = random_chain(rng)
         arrays = operands(text, rng, most=4)
         found = done(be, text, arrays)
+
         if found is not None:
             served += 1
             assert np.array_equal(found, np.einsum(text, *arrays)), text
+
     assert served, "no string of three was a chain"
 
 
@@ -101,6 +103,7 @@ def test_layouts_and_out(be, order):
     rng, text = np.random.default_rng(2), "gi,ij,gj->gi"
     arrays = [whole(rng, (7, 5)), whole(rng, (5, 4)).T.copy().T, whole(rng, (9, 4))[1:8]]
     wanted = np.einsum(text, *arrays)
+
     assert np.array_equal(done(be, text, arrays, order=order), wanted)
 
     there = [be.from_host(a, a.dtype) for a in arrays]
@@ -146,6 +149,7 @@ def test_locals_share_memory_only_while_they_may(be):
     text, rng = "ab,bc,cd,de,ef->af", np.random.default_rng(5)
     arrays = [whole(rng, (40, 40)) for _ in range(5)]
     plan = Contraction(text, dict.fromkeys("abcdef", 40), backend=be, how="apart", quick=True)
+
     assert len(plan.program.statements) == 4
     assert np.array_equal(done(be, text, arrays), np.linalg.multi_dot(arrays))
 
@@ -156,6 +160,7 @@ def test_nan_stays_in_its_entry(be):
     x, y, z = np.ones((g, i)), arrays[1], np.ones((g, arrays[1].shape[1]))
     x[3] = np.nan
     found = done(be, "gi,ij,gj->g", [x, y, z])
+
     assert np.isnan(found[3]) and np.array_equal(np.delete(found, 3), np.full(g - 1, y.sum()))
 
 
@@ -195,6 +200,7 @@ def test_the_order_of_a_local_suits_both_sides():
     plan = planned("o[g] = x[g i] y[i j] z[g j]", get_backend("cuda", arch="sm_90"), g=100000, i=60, j=60)
     first, second = steps("threads", plan.program)
     (s,), (t,) = first.program.statements, second.program.statements
+
     assert s.out.indices[0] == "g" and s.out in references(t)
     assert plan.how.name == "apart"
 

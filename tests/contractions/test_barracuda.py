@@ -120,6 +120,7 @@ def test_tcr_as_it_may_be_written():
     for p in (2, 5):
         A, B, V = np.ones((p, 3)), np.ones((p, 4)), np.ones((3, 4))
         assert (contract(text, A=A, B=B, V=V, quick=True) == 1 + p).all()
+
     with pytest.raises(ArgumentError, match=r"index 'p': extent 7, wanted 2\.\.6 as the text has it"):
         contract(text, A=np.ones((7, 3)), B=np.ones((7, 4)), V=V)
     with pytest.raises(ArgumentError, match="section 'program', wanted access, define, variables, operations"):
@@ -156,6 +157,7 @@ def test_an_index_of_one_factor_is_summed_first():
     text, sizes = "o[i j] = a[i x] b[i k] c[k j]", dict(i=20, j=20, k=20, x=50)
     e = parse(text, batch="")
     ((_, _, found),) = orders.choices(e, sizes)
+
     assert found.cost == 20 * 50 + 20 * 20 + 20**3
 
     low = orders.lower(e, sizes)
@@ -181,6 +183,7 @@ def test_sums_before_products_have_the_values(text, sizes):
     factors = s.terms[0].factors
     arrays = {f.name: rng.integers(-3, 4, [sizes[i] for i in f.indices]).astype(float) for f in factors}
     spelled = ",".join("".join(f.indices) for f in factors) + "->" + "".join(s.out.indices)
+
     assert np.array_equal(contract(text, quick=True, **arrays), np.einsum(spelled, *arrays.values()))
 
 
@@ -206,6 +209,7 @@ def test_the_batch_index_that_is_found():
 def test_the_command_prints_sources(tmp_path, capsys):
     file = tmp_path / "ex.tcr"
     file.write_text(TCR)
+
     for language, word in (("cuda", "__global__|KERNEL"), ("cpp", "contractions/packs.h")):
         assert cli.main(["contraction", str(file), "--print", language]) == 0
         text = capsys.readouterr().out
@@ -225,6 +229,7 @@ def test_a_printed_source_says_what_it_computes(dtype, capsys):
     assert cli.main(command) == 0
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("// ")]
     first = told.index("// t0[i k] = operand0[i j] operand1[j k]")
+
     assert told[first + 1].startswith("// organisation ") and f", {dtype}; headers" in told[first + 1]
     assert "// out[i l] = t0[i k] operand2[k l]" in told
 
@@ -250,6 +255,7 @@ def test_commands_read_files(tmp_path, capsys):
     assert cli.main(["contraction", str(file), "--size", "5"]) == 0
     assert "i = 5, j = 3" in capsys.readouterr().out
     assert cli.main(["compile", "--backend", "cpu", "--contraction", str(file), "i=4"]) == 0
+
     told = capsys.readouterr().out
     assert "i = 4, j = 2" in told and "i = 4, j = 3" in told
     assert cli.main(["contraction", str(file), "--size", "i=4..5"]) == 1
@@ -260,6 +266,7 @@ def test_frame_compile_takes_ranges(capsys):
     """A kernel for each combination; more than 256 are refused."""
     command = ["compile", "--backend", "cpu", "--contraction", "o[e i] = a[e i j] b[j]"]
     assert cli.main([*command, "i=2..3,j=4"]) == 0
+
     told = capsys.readouterr().out
     assert "i = 2, j = 4" in told and "i = 3, j = 4" in told
     assert cli.main([*command, "i=1..20,j=1..20"]) == 1

@@ -45,6 +45,7 @@ def wanted(plan, arrays):
     for t in s.terms:
         text = ",".join(map(letters, t.factors)) + "->" + letters(s.out)
         total = total + t.number * np.einsum(text, *(arrays[f.name] for f in t.factors))
+
     return total
 
 
@@ -69,6 +70,7 @@ def test_each_organisation(be, text, sizes, n, dtype):
         arrays = filled(plan, n, dtype)
         there = {x: be.from_host(a.copy(), a.dtype) for x, a in arrays.items()}
         plan.bind(there)()
+
         assert np.array_equal(be.to_host(there["o"]), wanted(plan, arrays)), how
 
 
@@ -78,6 +80,7 @@ def test_a_long_sum_in_parts(be, dtype):
     rng = np.random.default_rng(1)
     a, b = whole(rng, LONG, dtype), whole(rng, LONG, dtype)
     plan = ComplexContraction("o[] = a[i] b[i]", dict(i=LONG), dtype, backend=be, how="sums")
+
     assert plan.products.how.parts > 1
     found = contract("i,i->", be.from_host(a, a.dtype), be.from_host(b, b.dtype), backend=be, how="sums")
     assert be.to_host(found) == np.einsum("i,i->", a, b)
@@ -100,6 +103,7 @@ def test_few_numbers_with_long_sums(be, text, shapes, how, dtype):
     there = [be.from_host(a, a.dtype) for a in arrays]
     how = how.format(near=16 // np.dtype(dtype).itemsize)
     found = contract(text, *there, backend=be, batch="", how=how)
+
     assert np.array_equal(be.to_host(found), np.einsum(text, *arrays))
 
 
@@ -120,11 +124,13 @@ def test_numbers_that_begin_between_two_others(be, dtype):
     rng, real = np.random.default_rng(2), np.dtype(dtype).type(0).real.dtype
     flat = be.from_host(rng.integers(-4, 5, 2 * 6 * 9 + 3).astype(real), real)
     size, steps = np.dtype(dtype).itemsize, (9 * np.dtype(dtype).itemsize, np.dtype(dtype).itemsize)
+
     for begin in (real.itemsize, size):
         a = be.at(be.address(flat) + begin, (6, 9), steps, np.dtype(dtype))
         host = be.to_host(flat)[begin // real.itemsize :][: 2 * 6 * 9].view(dtype).reshape(6, 9)
         out = be.from_host(np.zeros(6, dtype), np.dtype(dtype))
         plan = ComplexContraction("o[i] = a[i j] a[i j]", dict(j=9), dtype, backend=be)
+
         assert plan.takes("a", a, 6) == (begin == size)
         plan.bind({"a": a, "o": out})()
         assert np.array_equal(be.to_host(out), np.einsum("ij,ij->i", host, host))
@@ -139,6 +145,7 @@ def test_rounding_is_that_of_the_parts(be, dtype):
     found = be.to_host(contract("ij,ij->i", be.from_host(a, a.dtype), be.from_host(b, b.dtype), backend=be))
     exact = np.einsum("ij,ij->i", a.astype("complex128"), b.astype("complex128"))
     error = 4 * k * np.finfo(dtype).eps * np.einsum("ij,ij->i", abs(a).astype(float), abs(b).astype(float))
+
     assert found.dtype == dtype and (abs(found - exact) <= error).all()
 
 
@@ -147,6 +154,7 @@ def test_nan_stays_in_its_entry(be):
     a, b = whole(rng, (5, 8), "complex128"), whole(rng, (5, 8), "complex128")
     a[2, 3] = np.nan
     found = be.to_host(contract("ij,ij->i", be.from_host(a, a.dtype), be.from_host(b, b.dtype), backend=be))
+
     assert np.isnan(found[2]) and np.array_equal(np.delete(found, 2), np.einsum("ij,ij->i", a, b)[[0, 1, 3, 4]])
 
 
@@ -156,6 +164,7 @@ def test_a_chain_goes_step_by_step(be, dtype):
     g, x, y = whole(rng, (6, 4), dtype), whole(rng, (4, 3), dtype), whole(rng, (6, 3), dtype)
     there = [be.from_host(z, z.dtype) for z in (g, x, y)]
     found = contract("gi,ij,gj->g", *there, backend=be, how="apart")
+
     assert np.array_equal(be.to_host(found), np.einsum("gi,ij,gj->g", g, x, y))
 
 
@@ -166,6 +175,7 @@ def test_kernels_compile_for_a_device(monkeypatch, text, sizes, n, dtype):
     monkeypatch.setattr(cuda, "machine_code", machine_code)
     target = get_backend("cuda", arch="sm_90")
     plan = ComplexContraction(text, sizes, dtype, backend=target, entries=n).products
+
     for name in ("flat", "sums", "moments"):
         for how in [how for _, how, _ in plan.candidates if how.name == name]:
             for source in how.sources(plan):
@@ -178,5 +188,6 @@ def test_the_price_chooses():
     target = get_backend("cuda", arch="sm_90")
     rows = ComplexContraction("o[i] = a[i j] b[i j]", dict(j=4000), "complex64", backend=target, entries=4000)
     assert rows.products.how.name == "sums" and "by kernels of complex numbers" in rows.explain()
+
     product = ComplexContraction("o[i k] = a[i j] b[j k]", dict(j=1000, k=1000), backend=target, entries=1000)
     assert product.products.how.name == "library"

@@ -48,7 +48,8 @@ def test_pieces_beyond_the_end_of_an_index(stand_in, row):
 
 @pytest.mark.parametrize("parts", [3, 24])
 def test_a_sum_in_parts(stand_in, parts):
-    """Of few parts a thread adds up all; of many, groups of threads some each, then the groups in their order."""
+    """A thread adds up few parts. For many parts groups of threads add up some each, then the groups are added in
+    order."""
     row, sizes = "ab-ka-kb", dict(a=18, b=11, k=700)
     arrays = random_arrays(row, sizes, "float64", 8)
     how = Direct(Block(2, 1, 1, 2), Flow(8, 2, parts=parts))

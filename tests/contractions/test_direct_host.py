@@ -349,7 +349,7 @@ def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
 @pytest.mark.parametrize("terms, rows", [(24, 96), (40, 48), (60, 384), (192, 384)])
 @pytest.mark.parametrize("whole", [True, False])
 def test_rows_of_a_short_sum_stay_in_the_first_cache(terms, rows, whole, monkeypatch):
-    """Of cores that work on 64 bytes at once. They meet all columns there, also if the output is written in short
+    """Cores that work on 64 bytes at once meet all columns there, also if the output is written in short
     runs. A longer sum has rows in the second cache, as other cores have."""
     monkeypatch.setattr(direct_host.cpu, "has_whole_vectors", lambda target: whole)
     monkeypatch.setattr(direct_host.cpu, "second_cache", lambda: 2 << 20)

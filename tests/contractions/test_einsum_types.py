@@ -23,6 +23,7 @@ def test_types_are_promoted_as_numpy_does(one, other):
     """Whole numbers, exact in all types: a product of two complex numbers has four real ones."""
     rng = np.random.default_rng(0)
     a, b, c = whole(rng, (3, 4), one), whole(rng, (4, 5), other), whole(rng, (5, 3), one)
+
     for text, given in (("ij,jk->ik", (a, b)), ("ij,jk,kl->il", (a, b, c)), ("ij,jk,ki->", (a, b, c))):
         found, wanted = contract(text, *given), np.einsum(text, *given)
         assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
@@ -91,6 +92,7 @@ def test_numbers_of_numpys(kind):
     """A number that came out of an array is an operand without indices."""
     a, b = kind(3), kind(5)
     rows = np.arange(4).astype(kind)
+
     for operands in ((",->", a, b), (",i->i", a, rows), (",,i->", a, b, rows)):
         found = einsum(*operands)
         assert np.array_equal(found, np.einsum(*operands)) and found.dtype == np.dtype(kind)
@@ -101,6 +103,7 @@ def test_whole_numbers_are_exact_or_refused():
     for dtype in ("int8", "uint16", "int32", "int64"):
         found = contract("ij,kj->ik", x.astype(dtype)[:2, :2], x.astype(dtype)[:2, :2])
         assert found.dtype == dtype and np.array_equal(found, x[:2, :2] @ x[:2, :2].T)
+
     truth = x > 5
     found = contract("ij,kj->ik", truth, truth)
     assert found.dtype == bool and np.array_equal(found, np.einsum("ij,kj->ik", truth, truth))
@@ -131,6 +134,7 @@ def test_few_whole_numbers(text, shapes, one):
     for other, share in itertools.product(WHOLE, (0, 1)):
         dtype = np.result_type(one, other)
         arrays = []
+
         for kind, shape in zip((one, other), shapes):
             ends = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min >> share, np.iinfo(kind).max >> share)
             for end in (ends, (max(ends[0], -2), min(ends[1], 3))):
@@ -148,6 +152,7 @@ def test_few_whole_numbers(text, shapes, one):
                     assert most > min(np.iinfo(dtype).max, 2**53)
                     continue
                 wanted_ = wanted.astype(bool) if dtype.kind == "b" else wanted
+
                 assert found.dtype == dtype and np.array_equal(found, wanted_)
 
 
@@ -183,6 +188,7 @@ def test_few_whole_numbers_that_come_again(text, shapes, dtype):
             except ArgumentError:
                 assert values is large and largest(wanted) > min(ends.max, 2**53)
                 continue
+
             assert np.array_equal(found, wanted) and found.dtype == dtype
 
 
@@ -190,6 +196,7 @@ def test_few_whole_numbers_take_no_call_of_numpys(monkeypatch):
     """The first call and the next ones. A sum that the type does not hold is refused, and the next one is right."""
     monkeypatch.setattr(as_numpy, "numpy_einsum", None)
     a, b = np.arange(12, dtype=np.int16).reshape(3, 4), np.full((4, 2), 3, np.int16)
+
     for factor in (1, -2, 1):
         assert np.array_equal(einsum("ij,jk->ik", np.int16(factor) * a, b), factor * (a.astype(int) @ b))
         with pytest.raises(ArgumentError, match="which int16 does not hold"):

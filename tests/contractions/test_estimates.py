@@ -1,4 +1,4 @@
-"""What `explain` says about the choice, on texts of TCCG: prices as times, the bound, and the reason."""
+"""`explain` about the choice, on texts of TCCG: prices as times, the bound, and the reason."""
 
 import math
 import re

@@ -85,7 +85,7 @@ def test_every_way_is_einsum(text):
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_call_reads_arrays_as_a_matrix_library_can(text):
-    """Of rows and columns of each array the numbers of the faster axis lie side by side, and lines do not overlap."""
+    """In each array the numbers of the faster axis, rows or columns, lie side by side, and lines do not overlap."""
     f, _, _ = folded(text)
 
     for way in ways(f):

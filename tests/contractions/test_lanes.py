@@ -15,7 +15,7 @@ PLACES = {  # text, extents of the arrays in their order, e: the batch
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("place", PLACES)
 def test_packs_that_are_not_full(place, dtype):
-    """What lies beside the arrays is neither read, a NaN would be seen, nor written."""
+    """Memory beside the arrays is not read (a NaN there would be seen) and not written."""
     text, indices = PLACES[place]
     sizes = dict(i=19, j=17, k=3) if "k" in text else dict(i=19, j=17)
     plan = Contraction(text, sizes, dtype, backend=get_backend("cpu", threads=1), batch="e", how="lanes", quick=True)

@@ -51,6 +51,7 @@ def test_neighbours_at_once(device_backend, dtype, near):
     plan = plan_of(device_backend, text, sizes, 0, f"moments threads=64 near={near} parts=3", dtype)
     arrays = whole(np.random.default_rng(1), plan, 1)
     wanted = einsum(plan, arrays)
+
     assert np.array_equal(done(plan, arrays, 1), wanted)
 
     assert np.array_equal(done_unaligned(plan, arrays), wanted)
@@ -72,6 +73,7 @@ def test_neighbours_of_a_sum_at_once(device_backend, text, sizes, n, dtype, near
     plan = plan_of(device_backend, text, sizes, n, f"moments near={near} {how}", dtype)
     arrays = whole(np.random.default_rng(6), plan, n or 1)
     wanted = einsum(plan, arrays)
+
     assert np.array_equal(done(plan, arrays, n or 1), wanted)
     assert n or np.array_equal(done_unaligned(plan, arrays), wanted)
 
@@ -102,10 +104,12 @@ def test_entries_whose_parts_have_no_room_go_after_the_others(device_backend, mo
     arrays = {name: rng.random(plan.shape(name, 7)) for name in "ao"}
     arrays["a"][3, 17, 1] = np.nan
     found = done(plan, arrays, 7)
+
     assert np.argwhere(np.isnan(found)).tolist() == [[3, 1]]
 
     monkeypatch.setattr(in_parts, "ROOM", 36)  # three entries
     assert np.array_equal(done(plan, arrays, 7), found, equal_nan=True)
+
     for n in (1, 5):
         some = {name: a[:n] for name, a in arrays.items()}
         assert np.array_equal(done(plan, some, n), found[:n], equal_nan=True)
@@ -123,9 +127,16 @@ CHOSEN = (  # string, its statement, shapes
 @pytest.mark.parametrize("string, statement, shapes", CHOSEN)
 def test_the_model_takes_it_for_few_numbers_with_long_sums(string, statement, shapes):
     """Sums ten times as long, as they were measured: of short ones several organisations are about as fast."""
+
+    def longer(extent: int) -> int:
+        if extent > 64:
+            return 10 * extent
+        return 2 * extent if extent == 64 else extent
+
     sizes: dict[str, int] = {}
     for part, shape in zip(string.split("->")[0].split(","), shapes):
-        sizes.update(zip(part, (10 * x if x > 64 else 2 * x if x == 64 else x for x in shape)))
+        sizes.update(zip(part, map(longer, shape)))
+
     wanted = "columns" if string.startswith("bi") else "moments"  # as fast where rows fit 16 bytes, faster elsewhere
     assert Contraction(statement, sizes, backend=get_backend("cuda", arch="sm_90"), batch="").how.name == wanted
 
@@ -137,15 +148,17 @@ def test_a_call_of_einsum_with_few_numbers_and_long_sums(device_backend, string,
     arrays = [rng.integers(-3, 4, shape).astype(float) for shape in shapes]
     held = [device_backend.from_host(a) for a in arrays]
     found = device_backend.to_host(contract(string, *held, backend=device_backend))
+
     assert np.array_equal(found, np.einsum(string, *arrays, optimize=True))
 
 
 def test_tiles_load_least(device_backend):
-    """Of 16 x 16 sums a thread has 4 x 8 in double precision, for which it loads 12 numbers, and 8 x 8 in single."""
+    """A thread has 4 x 8 of 16 x 16 sums in double precision, for which it loads 12 numbers, and 8 x 8 in single."""
     for dtype, extents in (("float64", [4, 8]), ("float32", [8, 8])):
         text, sizes = "o[i j] = a[n i] b[n j]", dict(i=16, j=16, n=5000)
         plan = plan_of(device_backend, text, sizes, 0, "moments threads=256", dtype)
         tile = moments.tile_of(plan.program)
+
         assert [loop.extent for loop in tile.within] == extents
         assert tile.tiles * tile.size == 256
 

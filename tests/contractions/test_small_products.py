@@ -64,12 +64,14 @@ def test_values(text, one, other, dtype, lies):
     for _ in range(4):
         a, b = LIES[lies](whole(rng, one, dtype)), LIES[lies](whole(rng, other, dtype))
         wanted, left, right = np.einsum(text, a, b), a.copy(), b.copy()
+
         for evaluate in (einsum, contract):
             found = evaluate(text, a, b)
             assert found.dtype == wanted.dtype and found.shape == wanted.shape
             assert np.array_equal(found, wanted)
             assert isinstance(found, np.generic) == (evaluate is einsum and wanted.ndim == 0)
             assert not wanted.ndim or (found.flags.writeable and not np.may_share_memory(found, a))
+
         assert np.array_equal(a, left) and np.array_equal(b, right)
 
 
@@ -77,9 +79,11 @@ def random_string(rng) -> tuple[str, dict[str, int]]:
     """A string of up to four operands, and extents of 1 to 5."""
     letters = list("abcde"[: rng.integers(1, 6)])
     operands = []
+
     for _ in range(rng.integers(2, 5)):
         count = min(len(letters), int(rng.integers(0, 4)))
         operands.append("".join(rng.choice(letters, count, replace=rng.random() < 0.2)))
+
     known = sorted(set("".join(operands)))
     out = "".join(rng.permutation(known)[: rng.integers(0, len(known) + 1)])
     return f"{','.join(operands)}->{out}", {letter: int(rng.integers(1, 6)) for letter in known}
@@ -90,9 +94,11 @@ def test_random_strings(seed):
     """Extents of 1 among them, and dimensions in any order of memory."""
     rng, lies = np.random.default_rng(seed), list(LIES.values())
     taken = 0
+
     for _ in range(200):
         text, sizes = random_string(rng)
         dtype, arrays = rng.choice(list("fdFD")), []
+
         for own in text.split("->")[0].split(","):
             array = whole(rng, [sizes[i] for i in own], dtype)
             turn = rng.permutation(array.ndim)
@@ -104,10 +110,12 @@ def test_random_strings(seed):
             continue
         taken += 1
         wanted = np.einsum(text, *arrays)
+
         for _ in range(3):
             found = contract(text, *arrays)
             assert found.dtype == wanted.dtype and found.shape == wanted.shape, text
             assert np.array_equal(found, wanted), text
+
     assert taken > 80
 
 
@@ -140,10 +148,12 @@ def test_few_numbers(text, dtype, lies):
     for _ in range(4):
         arrays = [LIES[lies](whole(rng, [2] * len(own), dtype)) for own in text.split("->")[0].split(",")]
         wanted = np.einsum(text, *arrays)
+
         for evaluate in (einsum, contract):
             found = evaluate(text, *arrays)
             assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
             assert isinstance(found, np.generic) == (evaluate is einsum and wanted.ndim == 0)
+
     s = string_call.einsum.read(text)
     if dtype in "FD":
         assert small_products.call_of(s, arrays)
@@ -181,12 +191,13 @@ WALKS = [  # text, layouts, types of which NumPy's einsum takes the operands
 
 @pytest.mark.parametrize("text, lies, types", WALKS)
 def test_each_number_is_used_once(text, lies, types):
-    """Of arrays that lie otherwise than each other, NumPy's einsum copies nothing. Values are exact."""
+    """NumPy's einsum copies nothing if arrays have different layouts. Values are exact."""
     rng = np.random.default_rng(4)
     for dtype in "fdFD":
         arrays = [LAYOUTS[lie](whole(rng, (12, 12), dtype)) for lie in lies]
         made = small_products.call_of(string_call.einsum.read(text), arrays)
         assert bool(made) == (dtype in types)
+
         for _ in range(3):
             assert np.array_equal(einsum(text, *arrays), np.einsum(text, *arrays))
             arrays = [LAYOUTS[lie](whole(rng, (12, 12), dtype)) for lie in lies]
@@ -242,6 +253,7 @@ def test_columns_one_behind_the_other_are_a_vector(monkeypatch):
     monkeypatch.setattr(small_products, "DOT", lambda x, y: given.append((x, y)) or x @ y)
     small_products._made.cache_clear()
     made = small_products.call_of(string_call.einsum.read("ij,ij->"), [a, b])
+
     assert made.values((a, b)) == pytest.approx(np.sum(a * b), rel=70 * 80 * np.finfo(float).eps)
     small_products._made.cache_clear()
     assert all(np.shares_memory(x, y) for x, y in zip(given[0], (a, b)))
@@ -279,7 +291,9 @@ def test_shapes_that_do_not_fit_are_refused_as_before():
     a, b = np.ones((5, 6)), np.ones((6, 4))
     for _ in range(3):
         einsum("ij,jk->ik", a, b)
+
     for wrong in (np.ones((7, 4)), np.ones(6), np.ones((6, 4, 2))):
         with pytest.raises(ArgumentError, match="operand1"):
             einsum("ij,jk->ik", a, wrong)
+
     assert einsum("ij,jk->ik", a, np.ones((1, 4)))[0, 0] == 6  # broadcast, as NumPy does

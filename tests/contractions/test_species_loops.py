@@ -48,6 +48,7 @@ def run_all(backend, ns, dtype, choose=lambda variants: variants, n=POINTS):
         plans = [plan(backend, layout, ns, dtype, how) for how in variants]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda p: p.compile(), plans))
+
         for made in plans:
             done.append(made.how)
             try:
@@ -63,7 +64,7 @@ def run_all(backend, ns, dtype, choose=lambda variants: variants, n=POINTS):
 
 
 def one_each(variants):
-    """Of each label the last one, which has the widest vectors, and where it streams."""
+    """The last case of each label, which has the widest vectors, and the case that streams."""
     return list({v.label: v for v in variants}.values())
 
 
@@ -88,6 +89,7 @@ def test_on_two_threads():
                 fields.bind(plan(backend, layout, 8, "float64", variant))()
                 fields.check()
                 results.append(fields.arrays["out"][:, :1003].copy())
+
             assert np.array_equal(*results)
 
 
@@ -141,6 +143,7 @@ def test_the_benchmark_on_the_stand_in(stand_in, monkeypatch):
     monkeypatch.setattr(bench_species, "variants_of", lambda be, layout, ns, dtype: chosen[layout])
     args = argparse.Namespace(backend="cuda", ns=[3], points=2503, types=["float32"], rounds=1)
     made = bench_species.rows(args)
+
     assert {r["case"] for r in made} == {*(v.label for some in chosen.values() for v in some), "CuPy broadcasting"}
     assert all(r["seconds"] > 0 and r["copy_bytes_per_s"] > 0 and r["backend"] == "cuda" for r in made)
 
@@ -151,6 +154,7 @@ def test_every_cuda_variant_compiles(ns, dtype, monkeypatch):
     """For sm_90; and no registers spilled by what is chosen without tuning."""
     monkeypatch.setattr(cuda, "machine_code", machine_code)
     target = get_backend("cuda", arch="sm_90")
+
     for layout in LAYOUTS:
         variants = variants_of(target, layout, ns, dtype)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -188,6 +192,7 @@ def test_the_oracle_is_the_formula(layout):
         ]
     )
     got, size = oracle(layout, *(fields.sample[name] for name in READS))
+
     # each is two products and a sum of positive terms, in doubles
     assert np.allclose(got if layout == "left" else got.T, wanted, rtol=4e-16, atol=0) and np.array_equal(got, size)
 
@@ -243,6 +248,7 @@ def test_what_is_no_outer_product(text, options):
     """Other organisations serve these; all but the sixth, where b has two roles, which is one."""
     made = Contraction(text, dict(x=4, y=4), backend="cpu", **{"point": "t", **options})
     assert (outer.terms_of(made.program) is not None) == ("b[x]" in text and "y" in text)
+
     if "b[x]" not in text:
         with pytest.raises(ArgumentError, match="no organisation 'jam' here"):
             Contraction(text, dict(x=4, y=4), backend="cpu", how="jam", **{"point": "t", **options})
@@ -260,6 +266,7 @@ def test_arrays_that_are_not_aligned_are_served():
         made.bind(arrays, n)()
         wanted, size = oracle("left", *(arrays[name][:, :n] for name in READS))
         off = abs(arrays["out"].reshape(ns * ns, n) - wanted)
+
         assert (off <= 2 * np.finfo(float).eps * size).all()  # two products, one sum
 
         with pytest.raises(
@@ -297,6 +304,7 @@ def test_a_wrong_variant_is_never_chosen(monkeypatch, how, why):
     backend = get_backend("cpu")
     few = [v for v in variants_of(backend, "left", 3, "float64") if v.name in ("naive", "block")]
     outcomes, _ = tune_loops(backend, "left", 3, 20_011, "float64", rounds=1, variants=few)
+
     assert outcomes[0].variant.name == "naive" and outcomes[0].seconds > 0
     bad = [o for o in outcomes if o.variant.name == "block"]
     assert len(bad) == 6 and all(o.seconds is None and "WrongResult" in o.why and why in o.why for o in bad), bad[0].why
@@ -331,6 +339,7 @@ def test_a_variant_by_its_line():
     backend = get_backend("cpu")
     tiled = next(v for v in variants_of(backend, "left", 8, "float64") if v.label == "tiled by 4")
     line = organisations.written(tiled)
+
     assert line == "tiled form=tiled tile=4" and plan(backend, "left", 8, how=line).how == tiled
     default = plan(backend, "left", 8).how
     assert default == OuterPacks.default(outer.terms_of(plan(backend, "left", 8).program), "float64")
@@ -354,6 +363,7 @@ def test_the_commands(tmp_path, monkeypatch, capsys, command):
         if command != "tune"
         else ["--out", f"{tmp_path}/found.csv"]
     )
+
     assert cli.main([*command.split(), "--backend", "cpu", "--ns", "3", *files]) == 0
     said = capsys.readouterr().out
     assert "% of copy" in said

@@ -39,6 +39,7 @@ def written(statements) -> str:
     for out, terms in statements:
         products = [" ".join(f"{name}[{' '.join(indices)}]" for name, indices in factors) for factors in terms]
         lines.append(f"{out[0]}[{' '.join(out[1])}] = {' + '.join(products)}")
+
     return "\n".join(lines)
 
 
@@ -53,7 +54,9 @@ def values(statements, arrays) -> dict:
             ones = [np.ones((N,) * len(missing))] if missing else []
             string += f",{missing}" * len(ones)
             total += np.einsum(f"{string}->{indices}", *(found[factor] for factor, _ in factors), *ones)
+
         found[name] = total
+
     return found
 
 
@@ -69,10 +72,12 @@ def random_statements(rng) -> list:
         for _ in range(rng.integers(1, 3)):
             names = rng.choice(list(ranks), rng.integers(1, 4))
             terms.append([(str(name), "".join(rng.choice(list("ijkl"), ranks[name]))) for name in names])
+
         used = sorted({i for factors in terms for _, indices in factors for i in indices})
         out = "".join(rng.permutation(used)[: rng.integers(1, 4)])
         statements.append(((f"T{k}", out), terms))
         ranks[f"T{k}"] = len(out)
+
     return statements
 
 
@@ -88,6 +93,7 @@ def check_all(be, statements, local, seed=0):
     for plan in plans:
         for name, found in run(plan, arrays, N if e.batch else 1).items():
             assert np.array_equal(found, wanted[name]), (str(plan.how), name, written(statements), local)
+
     assert plans
 
 

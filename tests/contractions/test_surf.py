@@ -52,9 +52,11 @@ class MadeUp:
         """Trees, decompositions and orders as binary numbers, unrolling as a number."""
         tree, *parts = c
         row = [float(tree == t) for t in range(self.TREES)]
+
         for way, order, unroll in parts:
             row += [float(way == w) for w in range(self.WAYS)] + [float(order == o) for o in range(self.ORDERS)]
             row.append(float(unroll))
+
         return row
 
 
@@ -130,6 +132,7 @@ def test_a_budget_that_is_spent_ends_it():
     measure = Measured(lambda c: math.nan)
     costs, rng = MadeUp(1), np.random.default_rng(1)
     surf.surf(costs.pool(rng, 100), costs.features, measure, rng, surf.Settings(60, 10))
+
     assert len(measure.got) == 1
 
 
@@ -167,6 +170,7 @@ def test_the_kernel_of_figure_2():
         FIGURE_2, dict.fromkeys("ilmn", 10), batch="", backend=get_backend("cuda", arch="sm_90"), how=how
     )
     text = plan.source.text
+
     for line in (
         "const int x2 = threadIdx.x % 10;",
         "const int x0 = threadIdx.x / 10;",
@@ -185,6 +189,7 @@ def test_the_pool_of_a_kernel_of_nekbone():
     eqn1 = Space(
         Contraction("V[i j k] += A[l k] B[m j] C[n i] U[l m n]", dict.fromkeys("ijklmn", 10), batch="", backend=target)
     )
+
     for space, orders in ((lg3t, 1), (eqn1, 6)):
         some = surf.pool(space, np.random.default_rng(0), 300)
         assert len(set(some)) == 300 and {c.order for c in some} == set(range(orders))
@@ -234,6 +239,7 @@ def test_random_configurations_compile(monkeypatch):
     target = get_backend("cuda", arch="sm_90")
     text, sizes = "V[i j k] += A[l k] B[m j] C[n i] U[l m n]", dict.fromkeys("ijklmn", 10)
     space = Space(Contraction(text, sizes, batch="", backend=target))
+
     for c in surf.pool(space, np.random.default_rng(1), 3):
         plan = Contraction(text, sizes, batch="", backend=target, how=c.how, order=c.order)
         report = target.compile(plan.source).report

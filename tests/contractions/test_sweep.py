@@ -122,7 +122,7 @@ def test_arrays_that_lie_apart(cpu, text, lie):
 @pytest.mark.parametrize("text", [t for t in TEXTS if t.count(",") < 2])
 @pytest.mark.quick(text=["ij->i", "ijk->ik", "ij,i->j", "ij,ij->ij"])
 def test_complex_numbers_as_they_lie(cpu, text, lie, dtype):
-    """One complex factor, the others real. Whole numbers: no rounding."""
+    """A complex factor, the others real. Integers: no rounding."""
     rng = np.random.default_rng(len(text))
     for extents in ((3, 5, 2, 7), (17, 9, 8, 3), (65, 2, 3, 2)):
         sizes = dict(zip(sorted(set(text) - set(",->")), extents))
@@ -253,7 +253,13 @@ def test_numbers_further_apart(cpu, text, strided):
 
     arrays = {name: made(name) for name in (*plan.expression.inputs, "o")}
     a, before = arrays["a"], arrays["o"].copy()
-    wanted = arrays["w"] @ a if "w" in arrays else a * arrays["b"] if "b" in arrays else before + 2 * a
+    if "w" in arrays:
+        wanted = arrays["w"] @ a
+    elif "b" in arrays:
+        wanted = a * arrays["b"]
+    else:
+        wanted = before + 2 * a
+
     plan.bind(arrays)()
     assert np.array_equal(arrays["o"], wanted)
 
@@ -325,7 +331,7 @@ def test_one_source_serves_all_extents(texts):
 
 
 def test_sources_have_all_ways(cpu):
-    """What launches compile, however arrays lie, is what is compiled ahead."""
+    """The sources compiled ahead are the sources of launches, for every layout of the arrays."""
     plan = Contraction("ij,ij->i", dict(i=20, j=30), backend=cpu, how="sweep")
     ahead = set(plan.sources())
     a, wide = np.ones((20, 30)), np.ones((20, 60))

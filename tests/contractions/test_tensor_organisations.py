@@ -89,12 +89,14 @@ def test_a_class_in_the_list_is_all_that_an_organisation_needs(einsum):
     plan = Contraction(TEXT, SIZES, backend="cpu")
     assert isinstance(plan.how, einsum) and plan.compile() is None
     assert re.search(r"organisation einsum: [\d.]+ us an entry, [\d.]+ times bytes alone  <- chosen", plan.explain())
+
     plan.compile_ahead()
 
     rng = np.random.default_rng(0)
     arrays = {"d": rng.random((3, 8)), "x": rng.random((3, 4, 8)), "o": np.full((3, 4), np.nan)}
     plan.bind(arrays)()
     wanted = (arrays["d"][:, None] * arrays["x"]).sum(axis=2)
+
     assert np.allclose(arrays["o"], wanted, rtol=8 * np.finfo(float).eps)  # eight terms
 
     named = Contraction(TEXT, SIZES, backend="cpu", how="einsum rows=4 whole=1 threads=2")
@@ -113,6 +115,7 @@ def test_the_search_takes_its_numbers(einsum):
     space = Space(Contraction(TEXT, SIZES, backend="cpu"))
     usual = next(c for c in space.defaults if c.how.name == "einsum")
     near = {c.how for c in space.neighbours(usual) if c.order == usual.order}
+
     assert near == {einsum(Blocking(1)), einsum(Blocking(2, True)), einsum(threads=2)}
     assert space.moved(usual, "rows", 4) is None
     assert space.price(Candidate(0, einsum(threads=2))) == 0.125
@@ -124,7 +127,7 @@ def test_the_search_takes_its_numbers(einsum):
 
 
 def test_numbers_by_name():
-    """Of every organisation: names differ, groups are flat in texts, a change of one number leaves the others."""
+    """In every organisation names differ, groups are flat in texts, and a change of a number leaves the others."""
     for style in ("packs", "threads"):
         for kind in organisations.family(style).all:
             known = words(kind)
@@ -180,6 +183,7 @@ def test_rows_lie_near_each_other():
     text = "C[f e d c b a] = A[b g e d] B[f c g a]"
     plan = Contraction(text, sizes, backend=get_backend("cpu"), how="rows")
     level = levels_of(nest(plan.program, plan.program.statements[0]), "ALONG", 8)
+
     assert level.row.step[0] == sizes["a"]
 
 
@@ -187,9 +191,11 @@ def test_locals_of_all_entries_that_no_block_has_room_for():
     """A team keeps what all entries share in shared memory; it does not serve a text that has too much of it."""
     backend, text = get_backend("cuda", arch="sm_90"), "t[j k] = y[j r] z[k r]; o[i j k] = x[i r] t[j k]"
     options = dict(backend=backend, batch="i", local="t")
+
     for extent, served in ((20, True), (2000, False)):
         plan = Contraction(text, dict(j=extent, k=extent, r=4), **options)
         assert ("team" in [how.name for _, how, _ in plan.candidates]) == served
+
     with pytest.raises(ArgumentError, match="no organisation 'team' here"):
         Contraction(text, dict(j=2000, k=2000, r=4), how="team", **options)
 

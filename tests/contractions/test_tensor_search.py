@@ -208,8 +208,8 @@ def test_a_journal_goes_on(tmp_path):
 
 
 def test_what_is_wrong_is_left_out(monkeypatch):
-    """One organisation computes something else, one does not compile, one leaves the last entry out: none is timed, and
-    the journal tells why. Where nothing is right, nothing is found."""
+    """An organisation computes something else, another does not compile, a third leaves out the last entry. None is
+    timed, and the journal says why. If none is right, none is found."""
     true = Contraction.render
     broken = {"lanes": ("items - b", "items - 1 - b"), "folded": ("number = 1.0", "number = 1.001")}
 
@@ -248,7 +248,8 @@ def test_other_methods_and_devices(stand_in, method):
 
 
 def test_a_batch_extent_that_is_compiled_in():
-    """Of the triples kernels, whose operands have the batch index in several places: that many entries, no others."""
+    """The triples kernels, whose operands have the batch index in several places, then take this number of entries
+    only."""
     text, sizes = named.triples("d1", (1, 4)), dict.fromkeys("abcefg", 3)
     make = functools.partial(Contraction, text, sizes, backend="cpu", batch="d", quick=True)
     two = search.Settings(evaluations=2)
@@ -271,42 +272,76 @@ def test_budgets_and_methods_are_checked():
 # ---- the table and the command --------------------------------------------------------------------------------------
 
 
-def test_the_command_and_the_table(tmp_path, monkeypatch, capsys):
-    """tune writes a row; it is in force where FRAME_ORGANISATIONS names the file, for this kernel under any names, and
-    nowhere else: no folder decides. info and explain tell."""
-    table, journal = tmp_path / "table.csv", tmp_path / "journal.jsonl"
+RENAMED, RENAMED_SIZES = "v[e i] = a[e j] b[e i j]", dict(i=3, j=9)  # TEXT under other names
+
+
+def tuned(folder) -> tuple[int, list[str], object]:
+    """(exit status, command line, table) of `tune tensor` for TEXT."""
+    table = folder / "table.csv"
+    search = ["--backend", "cpu", "--evaluations", "3", "--entries", "50"]
+    files = ["--out", str(table), "--journal", str(folder / "journal.jsonl")]
+    command = ["tune", "tensor", TEXT, "--size", "f=3,p=9", *search, *files]
+    return cli.main(command), command, table
+
+
+def on_cpu(*words, **more):
+    """The plan of the renamed text."""
+    return Contraction(RENAMED, RENAMED_SIZES, *words, backend="cpu", **more)
+
+
+def test_tune_writes_a_row(tmp_path, monkeypatch, capsys):
+    """In front of the rows that were in force. No folder decides: the table counts where FRAME_ORGANISATIONS names it.
+    A second search measures nothing again."""
     monkeypatch.delenv("FRAME_ORGANISATIONS", raising=False)
-    command = ["tune", "tensor", TEXT, "--size", "f=3,p=9", "--backend", "cpu", "--evaluations", "3", "--entries", "50"]
-    assert cli.main([*command, "--out", str(table), "--journal", str(journal)]) == 0
-    told = capsys.readouterr().out
-    assert re.search(r"3 measured in [0-9.]+ s, 0 known", told) and f"set FRAME_ORGANISATIONS={table}" in told
-    renamed, sizes = "v[e i] = a[e j] b[e i j]", dict(i=3, j=9)
-    default = Contraction(renamed, sizes, backend="cpu")
-    assert default.row is None
-    row, *committed = organisations.rows(table).values()  # in front of those that were in force
+    status, command, table = tuned(tmp_path)
+    said = capsys.readouterr().out
+
+    assert status == 0
+    assert re.search(r"3 measured in [0-9.]+ s, 0 known", said)
+    assert f"set FRAME_ORGANISATIONS={table}" in said
+    assert on_cpu().row is None
+
+    _, *committed = organisations.rows(table).values()
     assert [r.key for r in committed] == list(organisations.rows(organisations.COMMITTED))
-    others = [c for c in Space(default).defaults if c.how.name != default.how.name]
-    other = row._replace(order=others[0].order, how=organisations.written(others[0].how))
-    organisations.write(table, [other, row])  # the first of two for one kernel counts
-    monkeypatch.setenv("FRAME_ORGANISATIONS", str(table))
-    plan = Contraction(renamed, sizes, backend="cpu")
-    assert plan.how == others[0].how and f"{table}, line 2" in plan.explain()
-    assert Contraction(renamed, sizes, "float32", backend="cpu").row is None
-    assert Contraction(renamed, sizes, backend="cpu", how=default.how.name).how == default.how
-    monkeypatch.setenv("FRAME_BACKEND", "cpu")
-    told = str(tables_in_use.organisation_table())
-    assert f"{table} (FRAME_ORGANISATIONS): 1 tensor expressions" in told and other.how in told
-    assert cli.main([*command, "--out", str(table), "--journal", str(journal)]) == 0
+
+    assert cli.main(command) == 0
     assert "3 known" in capsys.readouterr().out
+
+
+def test_a_row_is_in_force_for_its_kernel(tmp_path, monkeypatch):
+    """Under any names, for no other type or organisation; the first of two rows. info and explain name it."""
+    monkeypatch.delenv("FRAME_ORGANISATIONS", raising=False)
+    *_, table = tuned(tmp_path)
+    default = on_cpu()
+    row, *_ = organisations.rows(table).values()
+    other = next(c for c in Space(default).defaults if c.how.name != default.how.name)
+    first = row._replace(order=other.order, how=organisations.written(other.how))
+
+    organisations.write(table, [first, row])
+    monkeypatch.setenv("FRAME_ORGANISATIONS", str(table))
+    monkeypatch.setenv("FRAME_BACKEND", "cpu")
+
+    plan = on_cpu()
+    assert plan.how == other.how
+    assert f"{table}, line 2" in plan.explain()
+    assert on_cpu("float32").row is None
+    assert on_cpu(how=default.how.name).how == default.how
+
+    said = str(tables_in_use.organisation_table())
+    assert f"{table} (FRAME_ORGANISATIONS): 1 tensor expressions" in said and first.how in said
+
+
+def test_a_table_that_cannot_be_read(tmp_path, monkeypatch):
+    *_, table = tuned(tmp_path)
     table.write_text(table.read_text().replace("float64", "float64,"))
     organisations.rows.cache_clear()
-
+    monkeypatch.setenv("FRAME_ORGANISATIONS", str(table))
     with pytest.raises(ArgumentError, match="table.csv, line 2.*wanted the columns"):
-        Contraction(renamed, sizes, backend="cpu")
+        on_cpu()
 
     monkeypatch.setenv("FRAME_ORGANISATIONS", str(tmp_path / "none.csv"))
     with pytest.raises(ArgumentError, match="no table of organisations .*none.csv"):
-        Contraction(renamed, sizes, backend="cpu")
+        on_cpu()
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,9 @@ def test_strides_avoid_bank_conflicts():
     """Lanes that step along each of three dimensions: 16 banks are all different, which 12 x 12 x 12 without gaps does
     not give. An array that bulk copies fill has long runs at even places."""
     lanes = [(lane >> 2, lane & 3) for lane in range(16)]
-    patterns = [
-        (1.0, [[0, 0, r] if d == 2 else [0, r, 0][:2] + [c] if d == 1 else [c, 0, r] for r, c in lanes]) for d in (0, 1)
-    ]
+    patterns = [(1.0, [[c, 0, r] for r, c in lanes]), (1.0, [[0, r, c] for r, c in lanes])]
     worst = lambda s: max(np.bincount(np.unique(np.array(p) @ np.array(s)) % 16).max() for _, p in patterns)
+
     assert worst((144, 12, 1)) > 1 and worst(memory.strides_for((12, 12, 12), patterns)) == 1
     outer, inner, one = memory.strides_for((12, 12, 12), patterns, even=64)
     assert inner == 12 and outer % 2 == 0 and one == 1
@@ -50,13 +49,16 @@ def test_products_of_the_27_texts_are_one_sum_in_nine_orders():
     e = parse(named.all_triples(), batch="d")
     n = 3
     first, last = orders.gathered(e, dict.fromkeys("abcefg", n), n**3)
+
     assert (len(first.terms), len(last.terms)) == (9, 3)
     ((uses, terms),) = orders.regrouped(first.terms, ("d", "e", "f"))
     assert (len(uses), len(terms)) == (3, 3)
+
     rng = np.random.default_rng(0)
     arrays = {name: whole(rng, *(n,) * len(e.references[name][0].indices)) for name in e.inputs}
     wanted = sum(einsum_of(s, arrays) for s in e.statements)
     arrays[first.out.name] = sum(einsum_of(first._replace(terms=(t,)), arrays) for t in first.terms)
+
     assert np.array_equal(sum(einsum_of(last._replace(terms=(t,)), arrays) for t in last.terms), wanted)
     assert orders.gathered(parse(named.LG3, batch="e"), dict.fromkeys("ijkl", n), 100) is None
     assert orders.gathered(parse("o[e i j] = a[e i] b[j]", batch="e"), dict(i=2, j=2), 100) is None
@@ -103,6 +105,7 @@ RINGS = (  # whatever the table's row has: only pairs come by bulk copies
 def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS, **options):
     made = lambda how: Contraction(text, sizes, backend=backend, how=how, quick=True, **options)
     first = made("stages")
+
     for changes in changed:
         plan = made(first.how.changed(**{"ring": 1, **changes}))
         found = run(plan, {**arrays, **empty(plan, count)}, count)
@@ -116,9 +119,11 @@ def test_every_parameter_gives_the_same_numbers(stand_in, n):
     arrays, sizes = nekbone(n, 2, whole=True)
     some = VARIANTS[::3] if n == 8 else VARIANTS
     check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, some, **named.TEXTS["ax"].options)
+
     rng = np.random.default_rng(n)
     fields = {"a": whole(rng, 2, 20, 45 + n), "b": whole(rng, 2, 19, 45 + n)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
+
     check_variants(stand_in, FIELD, dict(l=20, r=19, p=45 + n), fields, wanted, 2)
 
 
@@ -129,7 +134,7 @@ def ax_one(arrays):
 
 
 def check_chosen(backend, n, batch):
-    """What the table has for Nekbone's operators, in both types of numbers."""
+    """Checks the table's rows for Nekbone's operators, in both types of numbers."""
     for dtype in ("float64", "float32"):
         arrays, sizes = nekbone(n, batch, dtype, whole=True)
         arrays |= {"g": arrays["g1"], "ur": arrays["g2"], "us": arrays["g3"], "ut": arrays["g4"]}
@@ -165,9 +170,11 @@ def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):
     options = named.TEXTS["ax_one"].options
     plan = Contraction(named.AX_ONE, sizes, backend=stand_in, how="stages", quick=True, **options)
     made = stages.plan_of(plan.program, plan.how)
+
     assert [len(step.statements) for step in made.steps if step.kind == "units"] == [2, 2, 2]
     assert len(made.inner) == 3 and not made.inner & set(made.held)
     check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[:2], **options)
+
     more = VARIANTS[2:] + ONCE if n == 8 else ONCE[:1]  # 8 is in the table with lines apart
     check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, more, **options)
     arrays["u"][1, 0, n - 1, n - 1] = np.inf
@@ -216,9 +223,11 @@ def check_rings(backend, n, batch):
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
     check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, batch, RINGS, **named.TEXTS["ax_one"].options)
     check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, batch, RINGS[::2], **named.TEXTS["ax"].options)
+
     rng = np.random.default_rng(n)
     fields = {"a": whole(rng, batch, 20, 46), "b": whole(rng, batch, 18, 46)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
+
     check_variants(backend, FIELD, dict(l=20, r=18, p=46), fields, wanted, batch, RINGS)
 
 
@@ -257,6 +266,7 @@ def check_narrow(backend, n, batch):
     arrays, sizes = nekbone(n, batch, "float32", whole=True)
     one, options = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}, dict(dtype="float32")
     wanted = {"w": ax_one(one)}
+
     check_variants(backend, named.AX_ONE, sizes, one, wanted, batch, NARROW, **options, **named.TEXTS["ax_one"].options)
 
 
@@ -265,6 +275,7 @@ def test_single_precision_in_shared_memory(stand_in):
     check_narrow(stand_in, 8, 3)
     arrays, sizes = nekbone(6, 2, "float32", whole=True)
     options = dict(dtype="float32", **named.TEXTS["ax"].options)
+
     check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, SIX, **options)
     off = stand_in.empty((arrays["u"].size + 1,), np.float32)[1:].reshape(arrays["u"].shape)  # 4 bytes off
     off[...] = arrays["u"]
@@ -273,9 +284,10 @@ def test_single_precision_in_shared_memory(stand_in):
     plan = Contraction(named.AX_ONE, sizes, "float32", backend=stand_in, how=how, **named.TEXTS["ax_one"].options)
     held = {name: stand_in.from_host(a, plan.dtype) for name, a in {**one, **empty(plan, 2)}.items()}
     plan.bind({**held, "u": off}, 2)()
-    assert np.array_equal(held["w"], ax_one(one))
-    how = Staged.of(warps=1, line=True)
 
+    assert np.array_equal(held["w"], ax_one(one))
+
+    how = Staged.of(warps=1, line=True)
     with pytest.raises(ArgumentError, match="constant matrices"):
         Contraction(named.AX, sizes, backend=stand_in, how=how, **{**options, "constant": ""})
     with pytest.raises(ArgumentError, match="matrices that the batch shares"):
@@ -343,6 +355,7 @@ def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):
     room = stand_in.empty((arrays["u"].size + 2,))
     skip = 1 + (stand_in.address(room) % 16 != 0)
     odd = room[skip : skip + arrays["u"].size].reshape(arrays["u"].shape)
+
     assert stand_in.address(odd) % 16 == 8
     odd[...] = arrays["u"]
     held = {name: stand_in.from_host(x, plan.dtype) for name, x in {"D": arrays["D"], **empty(plan, batch)}.items()}
@@ -378,6 +391,7 @@ def test_all_triples_on_a_gpu(monkeypatch):
     backend = get_backend("cuda")
     assert all_27(backend, 16) == ["orbits", "stages", "stays"]
     monkeypatch.setattr(stages.plan, "LARGEST", 125)
+
     assert all_27(backend, 5) == ["orbits", "stages", "stays"]
 
 
@@ -387,10 +401,12 @@ def test_elements_on_a_gpu(n):
     """The table's extents among them, and every parameter."""
     backend = get_backend("cuda")
     check_chosen(backend, n, 1003)
+
     arrays, sizes = nekbone(n, 19, whole=True)
     check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
     more = VARIANTS + ONCE[: 3 if n in (8, 12) else 1]
+
     check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, more, **named.TEXTS["ax_one"].options)
 
     if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
@@ -404,4 +420,5 @@ def test_fields_on_a_gpu():
     rng = np.random.default_rng(0)
     fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
+
     check_variants(get_backend("cuda"), FIELD, dict(l=64, r=64, p=125), fields, wanted, 20)

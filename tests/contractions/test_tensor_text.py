@@ -34,10 +34,12 @@ def test_three_ways_to_write_one_thing():
     square = parse("ur[e k j i] = D[i l] u[e k j l]; w[e k j i] += 0.5 D[l i] ur[e k j l] - u[e k j i]", local="ur")
     commas = parse("ur[e,k,j,i] = D[i,l]*u[e,k,j,l]\nw[e k j i] += 0.5*D[l i] ur[e k j l] - u  # as before", local="ur")
     fortran = parse("ur(i,j,k,e) = D(l,i) u(l,j,k,e); w(i,j,k,e) += .5 D(i,l) ur(l,j,k,e) - u(i,j,k,e)", local="ur")
+
     assert square == commas and square.canonical() == fortran.canonical()
     assert (square.batch, square.inputs, square.outputs, square.updated) == ("e", ("D", "u"), ("w",), {"w"})
     assert parse("clp,crp->clr").canonical() == parse("o[x y z] = a[x y w] b[x z w]").canonical()
     assert parse("ij,jk").statements[0].out.indices == ("i", "k") and parse("ij,ji->").batch is None
+
     other = parse("o[x y z] = a[x y w] b[x w z]")
     assert other.canonical() != parse("o[x y z] = a[x y w] b[x z w]").canonical()
 
@@ -47,9 +49,11 @@ def test_options_in_the_text():
     text = "wr(i,k) = g(i) u(i,k); w(i,k) = D(l,i) wr(l,k)"
     told = parse(f"local wr, q; {text}; batch k\n constant D  # a comment\nsymmetric D; q(i,k) = u(i,k)")
     assert told == parse(f"{text}; q(i,k) = u(i,k)", "k", local="wr q", constant="D", symmetric="D")
+
     for layout in ("left", "right"):
         options = dict(point="t", layout=layout, constant="c")
         assert parse(f"point t; layout {layout}; constant c; o[y] = x[y] c[y]") == parse("o[y] = x[y] c[y]", **options)
+
     assert parse("local(i) = batch(i) constant(i)").inputs == ("batch", "constant")  # arrays may have these names
     for line, why in (("batch i; batch i", "wanted one batch, once"), ("layout left right", "wanted one layout")):
         with pytest.raises(ArgumentError, match=why):
@@ -128,6 +132,7 @@ def test_extents_are_asked_for():
     for sizes, why in (({"i": 2}, "'j' is None"), ({"i": 2, "j": 0}, "'j' is 0"), ({"i": 2, "j": 2.5}, "'j' is 2.5")):
         with pytest.raises(ArgumentError, match=f"extent of index {why}"):
             Contraction("o[e i] = a[e i j]", sizes)
+
     with pytest.raises(ArgumentError, match="dimension 1: 'i' = 2, 'j' = 3 differ"):
         Contraction("o[e i j] = a[e i] a[e j]", dict(i=2, j=3))
     with pytest.raises(ArgumentError, match="type int64, wanted float64 or float32"):
@@ -144,8 +149,10 @@ def test_orders_are_all_binary_trees(name, count, cheapest, cost):
     e = parse(text.text, batch="e" if name == "eqn1" else "", constant=text.options.get("constant", ()))
     sizes = dict.fromkeys(e.indices, 10)
     ((_, _, found),) = orders.choices(e, sizes)
+
     assert (found.count, len(found.cheapest)) == (count, cheapest)
     assert found.cost == (cost if name == "eqn1" else 3 * 10**6)
+
     if name == "eqn1":
         assert orders.lower(e, sizes).flops == 2 * cost  # a multiplication and an addition each
         assert found.direct == 10**6
@@ -155,16 +162,19 @@ def test_orders_of_five_and_of_many_factors():
     e = parse("o[a f] = p[a b] q[b c] r[c d] s[d e] t[e f]", batch="")
     ((_, _, found),) = orders.choices(e, dict(zip("abcdef", (2, 30, 2, 30, 2, 30))))
     assert found.count == 105 and found.cost == 2 * 30 * 2 * 2 + 2 * 2 * 2 + 2 * 2 * 30
+
     chain = [("o", "ah")] + [(f"m{k}", "abcdefgh"[k : k + 2]) for k in range(7)]
     e = parse(f"o[a h] = {' '.join(f'{n}[{i[0]} {i[1]}]' for n, i in chain[1:])}", batch="")
     sizes = dict(zip("abcdefgh", (9, 2, 8, 3, 7, 2, 6, 4)))
     ((_, _, found),) = orders.choices(e, sizes)
     dims = [sizes[i] for i in "abcdefgh"]
     best = {(k, k): 0 for k in range(7)}
+
     for width in range(1, 7):  # the textbook's order of a chain of matrices
         for i in range(7 - width):
             j = i + width
             best[i, j] = min(best[i, k] + best[k + 1, j] + dims[i] * dims[k + 1] * dims[j + 1] for k in range(i, j))
+
     assert found.count == math.prod(range(11, 0, -2)) and found.cost == best[0, 6]
 
 
@@ -175,6 +185,7 @@ def test_the_27_triples_kernels_are_three_families():
     assert orders.families(e) == [9, 9, 9]
     sizes = dict.fromkeys(e.indices, 16)
     shared, apart = (orders.lower(e, sizes, share=share) for share in (True, False))
+
     assert len(apart.statements) == 27 and not apart.made
     assert 9.9e9 < apart.flops * 16 < 10.3e9 and shared.flops < 0.34 * apart.flops
     assert len(shared.made) >= 2
@@ -186,6 +197,7 @@ def test_texts_of_triples_are_the_known_strings():
             sign, operands, result = triple(kind, number)
             (s,) = parse(named.TEXTS[f"{kind}_{number}"].text, batch="d").statements
             assert s.add and s.terms[0].number == (1 if sign == "+" else -1)
+
             back = dict(zip(s.out.indices, result))
             assert [[back.get(i, i) for i in f.indices] for f in s.terms[0].factors] == [list(o) for o in operands]
 
@@ -195,17 +207,19 @@ def test_explain_tells_what_was_chosen():
     told = plan.explain()
     assert "15, 6 cheapest with 768 multiply-adds an entry" in told and told.count("<- chosen") == 1
     assert told.count("1536 flops") == 6 and "an entry: 1600 flops, 1536 bytes" in told
+
     arrays = {a.name: np.ones(plan.shape(a.name, 9)) for a in plan.program.arguments}
     told = plan.explain(arrays)
     assert "reached: 9 entries in" in told and "a copy of as many bytes takes" in told
     assert told.count("1536 flops, 1024 bytes between its products") == 6  # two of 64 numbers
     assert plan.bytes == 3 * 64 * 8 and np.dtype(plan.dtype) == np.float64
+
     target = get_backend("cuda", arch="sm_90")
     assert "lines" in Contraction(named.LG3, dict.fromkeys("ijkl", 12), backend=target, constant="D").explain()
 
 
 def test_equal_prices_are_no_error(monkeypatch):
-    """Of two organisations with one price the first is taken."""
+    """The first of two organisations with the same price is taken."""
     for kind in (Packs, Lanes):
         monkeypatch.setattr(kind, "price", lambda how, p, least=0.0: 1.0)
     plan = Contraction("o[e i] = a[e i j] b[j]", dict(i=3, j=4), backend="cpu")
@@ -229,6 +243,7 @@ def test_an_extent_that_no_array_has(text, index):
         "R[j] = a[i]": 6.0,
         "R[i] = 2": 2.0,
     }
+
     assert np.array_equal(out, np.broadcast_to(wanted[text], shape))
 
 

@@ -52,37 +52,58 @@ def test_nekbone_in_whole_numbers(stand_in, n, batch, where):  # noqa: F811
             assert np.array_equal(found[name], wanted[name]), (plan.how, name)
 
 
-def test_adjoints_and_derivatives():
-    """<Lg3 u, v> = <u, Lg3t v>; Ax is symmetric, and not negative for factors that are so; slopes of a polynomial."""
+def test_lg3t_is_the_adjoint_of_lg3():
+    """<Lg3 u, v> = <u, Lg3t v>"""
+    n, batch = 5, 4
+    arrays, _ = nekbone(n, batch)
+    D, u = arrays["D"], arrays["u"]
+    v = np.random.default_rng(1).random((3, batch, n, n, n)) - 0.5
+
+    slopes = contract(named.LG3, D=D, u=u)
+    back = contract(named.LG3T, D=D, ur=v[0], us=v[1], ut=v[2])
+
+    left = sum(np.vdot(a, b) for a, b in zip(slopes, v))
+    right = np.vdot(u, back)
+    assert abs(left - right) < 1e-12 * sum(abs(a).sum() for a in slopes)
+
+
+def test_ax_is_symmetric_and_not_negative():
+    """<v, Ax u> = <u, Ax v> and <u, Ax u> >= 0, for factors that are a positive matrix at every point."""
     n, batch = 5, 4
     arrays, _ = nekbone(n, batch)
     rng = np.random.default_rng(1)
-    v = rng.random((3, batch, n, n, n)) - 0.5
-    D, u = arrays["D"], arrays["u"]
-    slopes = contract(named.LG3, D=D, u=u)
-    back = contract(named.LG3T, D=D, ur=v[0], us=v[1], ut=v[2])
-    left, right = sum(np.vdot(a, b) for a, b in zip(slopes, v)), np.vdot(u, back)
-    assert abs(left - right) < 1e-12 * sum(abs(a).sum() for a in slopes)
-    root = rng.random((3, 3, batch, n, n, n)) - 0.5
-    square = np.einsum("xyekji,zyekji->xzekji", root, root)  # positive
-    g = {
-        f"g{k}": np.ascontiguousarray(square[p])
-        for k, p in enumerate([(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)], 1)
-    }
-    apply = lambda x: contract(named.AX, D=D, u=x, **g, **named.TEXTS["ax"].options)
-    first, second = apply(u), apply(np.ascontiguousarray(v[0]))
-    scale = abs(first).sum()
-    assert abs(np.vdot(v[0], first) - np.vdot(u, second)) < 1e-12 * scale and np.vdot(u, first) > -1e-12 * scale
-    x = np.cos(np.pi * np.arange(n) / (n - 1))  # Chebyshev points: exact slopes up to degree n - 1
-    c = np.array([2.0, *[1.0] * (n - 2), 2.0]) * (-1.0) ** np.arange(n)
-    slope = np.outer(c, 1 / c) / (x[:, None] - x + np.eye(n))
-    slope -= np.diag(slope.sum(axis=1))
-    f = lambda z, y, x: x**3 * y - 2 * z**2 + y**2 * z
-    z, y, xs = np.meshgrid(x, x, x, indexing="ij")
-    ur, us, ut = contract(named.LG3, D=slope, u=f(z, y, xs)[None])
+    u, v = arrays["u"], rng.random((batch, n, n, n)) - 0.5
 
-    for found, wanted in ((ur, 3 * xs**2 * y), (us, xs**3 + 2 * y * z), (ut, -4 * z + y**2)):
-        assert np.allclose(found[0], wanted, atol=1e-12)
+    # G = R R^T, and its six entries g1 .. g6.
+    root = rng.random((3, 3, batch, n, n, n)) - 0.5
+    square = np.einsum("xyekji,zyekji->xzekji", root, root)
+    factors = {}
+    for number, place in enumerate([(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)], 1):
+        factors[f"g{number}"] = np.ascontiguousarray(square[place])
+
+    def apply(x):
+        return contract(named.AX, D=arrays["D"], u=x, **factors, **named.TEXTS["ax"].options)
+
+    of_u, of_v = apply(u), apply(v)
+    scale = abs(of_u).sum()
+    assert abs(np.vdot(v, of_u) - np.vdot(u, of_v)) < 1e-12 * scale
+    assert np.vdot(u, of_u) > -1e-12 * scale
+
+
+def test_lg3_has_the_slopes_of_a_polynomial():
+    """x^3 y - 2 z^2 + y^2 z on Chebyshev points, where slopes are exact up to degree n - 1."""
+    n = 5
+    points = np.cos(np.pi * np.arange(n) / (n - 1))
+    weights = np.array([2.0, *[1.0] * (n - 2), 2.0]) * (-1.0) ** np.arange(n)
+    slope = np.outer(weights, 1 / weights) / (points[:, None] - points + np.eye(n))
+    slope -= np.diag(slope.sum(axis=1))
+
+    z, y, x = np.meshgrid(points, points, points, indexing="ij")
+    values = x**3 * y - 2 * z**2 + y**2 * z
+    ur, us, ut = contract(named.LG3, D=slope, u=values[None])
+
+    for found, wanted in ((ur, 3 * x**2 * y), (us, x**3 + 2 * y * z), (ut, -4 * z + y**2)):
+        np.testing.assert_allclose(found[0], wanted, rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
@@ -147,7 +168,8 @@ def test_lanes_across_short_lines(dtype, lines):
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 @pytest.mark.quick(where="cpu")
 def test_triples_with_seven_extents(stand_in, where):  # noqa: F811
-    """One of each kind of NWChem's kernels in whole numbers; the batch index d stands last, and inside, in operands."""
+    """A kernel of each kind of NWChem's, in integers. The batch index d of operands is the last one, or an inner
+    one."""
     from test_tensor_text import triple
 
     backend = stand_in if where == "cuda" else get_backend("cpu")

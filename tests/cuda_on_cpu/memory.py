@@ -40,7 +40,9 @@ class Array(np.ndarray):
             options["out"] = tuple(array.view(np.ndarray) for array in out)
         made = getattr(ufunc, method)(*plain, **options)
 
-        return out[0] if out else made.view(Array) if isinstance(made, np.ndarray) else made
+        if out:
+            return out[0]
+        return made.view(Array) if isinstance(made, np.ndarray) else made
 
     @property
     def data(self):

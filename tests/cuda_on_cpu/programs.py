@@ -20,7 +20,7 @@ COMMAND = ("g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pra
 
 @contextlib.contextmanager
 def locked(path):
-    """One process goes on, the others wait for it."""
+    """A context that a single process enters at a time."""
     with open(path, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -161,12 +161,20 @@ def collection_cases():
 @pytest.mark.long(ns=53)
 def test_collections_compile(ns, name, part):
     report = build_all(dict(collection_plans(ns, name, part)))
-    assert len(report) == ((len(PARTS[part]) if ns == 10 else 6) if name in EVERY_STEP else 4 * (ns in (2, 53)))
+    if name not in EVERY_STEP:
+        assert len(report) == 4 * (ns in (2, 53))
+    else:
+        assert len(report) == (len(PARTS[part]) if ns == 10 else 6)
 
     for what, r in report.items():
-        # the matrix units' operands of 53 species are as many as there are registers
-        # and so are two sweeps over the pairs of ten species with a general alpha, and the map's sums beside them
-        allowed = 1024 if ns > 24 or " mapped" in what else 512 if name == "thermal_viscous" or " rk" in what else 256
+        # The matrix units' operands of 53 species fill the registers. So do two sweeps over pairs of ten species with a
+        # general alpha, and the map's sums beside them.
+        allowed = 256
+        if ns > 24 or " mapped" in what:
+            allowed = 1024
+        elif name == "thermal_viscous" or " rk" in what:
+            allowed = 512
+
         assert r["spill_stores"] <= allowed and r["spill_loads"] <= 2 * allowed and r["registers"] <= 255, (what, r)
 
 
@@ -263,8 +271,13 @@ def test_chosen_organisations_spill_nothing_up_to_20_species(name):
                 plans[f"{name} {precision} NS={ns} {options}"] = planned(records, c.outputs, mix, precision)
 
     for what, r in build_all(plans).items():
-        bends = name == "thermal" and "{}" in what
-        assert r["spill_stores"] <= (128 if bends else 48 if "NS=10 {}" in what else 28), (what, r)
+        allowed = 28
+        if name == "thermal" and "{}" in what:
+            allowed = 128  # a second pass, beyond a bend
+        elif "NS=10 {}" in what:
+            allowed = 48
+
+        assert r["spill_stores"] <= allowed, (what, r)
 
 
 @pytest.mark.parametrize("part", ["first", "some", "others"])
@@ -286,7 +299,8 @@ def test_every_kernel_compiles_alone(ns, part):
                 known |= new
 
                 if all(key not in p for p in plans.values()):
-                    plans["first" if kernel.name not in names else "some" if new else "others"][key] = plan
+                    found = "some" if new else "others"
+                    plans[found if kernel.name in names else "first"][key] = plan
                     names.add(kernel.name)
 
     others = {k.name for k in registry.kernels.values() if of_reactions(k) or k.phases == "equilibrium"}
@@ -351,7 +365,7 @@ def test_rates_by_a_crew_compile(name, precision):
 
 @pytest.mark.parametrize("file, hold", [("h2o2.yaml", "registers"), ("gri30.yaml", "crew")])
 def test_production_stays_on_the_multiprocessor(file, hold):
-    """Of an ideal gas: all of a point in registers, or in shared memory of which two blocks have enough."""
+    """For an ideal gas, a point is in registers, or in shared memory that is enough for two blocks."""
     mix = Mixture.from_yaml(file, equation="ideal", takahashi="off")
     plan = planned(resolve(["omega"], ["T", "p", "rho", "Y"], mix.options), ["omega"], mix)
     r = build(plan, file)

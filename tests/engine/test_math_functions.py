@@ -170,11 +170,13 @@ def check_beyond_the_range(be):  # noqa: F811
     got = run(be, a, b)
     for name in ("math_root", "math_log", "math_cbrt", "math_inverse_root", "math_inverse_fourth_root"):
         assert np.isnan(got[name][[0, 2]]).all(), name
+
     assert got["math_root"][1] == 0 and np.isnan(got["math_log"][1])
     for name in ("math_power", "math_inverse_two_thirds"):
         assert np.isnan(got[name][0]), name
     for name in ("math_two_to", "math_two_to_less_one"):
         assert np.isnan(got[name][3]), name
+
     assert 0 <= got["math_two_to"][4] < 1e-150 and got["math_two_to_less_one"][4] == -1
     assert (
         np.isnan(got["math_quotient"][[0, 3]]).all() and np.isnan(got["math_exp"][3]) and np.isnan(got["math_expm1"][3])

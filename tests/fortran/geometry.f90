@@ -4,6 +4,7 @@
 program geometry
   use, intrinsic :: iso_c_binding, only: r8 => c_double, r4 => c_float, c_loc, c_f_pointer
   use frame_interface
+
 #if defined(WITH_MPI) && !defined(MPIF)
   use mpi
 #endif
@@ -63,6 +64,7 @@ contains
   subroutine tell(what, wrong)
     character(*), intent(in) :: what
     integer, intent(in) :: wrong
+
     message = ''
     if (stat /= 0) call frame_lasterror(message)
     print '(a,a,i0,a,i0,1x,a)', what, ': ', wrong, ' status ', stat, trim(message)
@@ -72,6 +74,7 @@ contains
   elemental function start(i, j, k) result(T)
     integer, intent(in) :: i, j, k
     real(r8) :: T
+
     T = 300 + i + 16*j + 256*k
   end function
 
@@ -79,6 +82,7 @@ contains
     integer, intent(in) :: low(3)
     real(r8), intent(out) :: a(low(1):, low(2):, low(3):)
     integer :: i, j, k
+
     do k = low(3), ubound(a, 3)
       do j = low(2), ubound(a, 2)
         do i = low(1), ubound(a, 1)
@@ -148,6 +152,7 @@ contains
     real(r8), target :: Y(nx, ns)
     real(r8), pointer :: re(:), im(:)
     integer :: i
+
     z = [(cmplx(300 + i, -1, r8), i=1, nx)]
     Y = 0.5_r8
     re => z%re; im => z%im
@@ -185,6 +190,7 @@ contains
   subroutine sections()
     real(r8), target :: a(10), b(10), T(2*nx, 3*ny, nz), p(nx, 2*ny, nz), Y(2*nx, 3*ny, nz, ns), X(nx, 2*ny, 2*nz, ns)
     integer :: i
+
     a = [(300 + i, i=1, 10)]
     b = untouched
     Y = 0.25_r8; Y(:, :, :, 2) = 0.75_r8
@@ -207,6 +213,7 @@ contains
     real(r8), target :: T(1 - ng:nx + ng, 1 - ng:ny + ng, nz), p(nx, ny, nz), Y(0:nx + 1, ny, -1:nz, ns), X(nx, ny, 0:nz, ns)
     real(r8), allocatable, target :: q(:,:,:)
     integer :: i, j, k
+
     call fill(T, [1 - ng, 1 - ng, 1])
     Y = 0.25_r8; Y(:, :, :, 2) = 0.75_r8
     p = untouched; X = untouched
@@ -216,6 +223,7 @@ contains
     allocate(q(-1:nx, -7:ny + 1, 1:nz + 9), source=untouched)
     call frame_block('copies', [frame_in('T', T), frame_in('Y', Y), frame_out('p', q)], lo=[0, 1, 2], hi=[3, 2, 2], stat=stat)
     k = 0
+
     do j = lbound(q, 2), ubound(q, 2)
       do i = lbound(q, 1), ubound(q, 1)
         if (i >= 0 .and. i <= 3 .and. j >= 1 .and. j <= 2) then
@@ -224,6 +232,7 @@ contains
         end if
       end do
     end do
+
     call tell('a box', k + count(q /= untouched))
     p = untouched
     call frame_block('copies', [frame_in('T', T(1:nx, 1:ny, :)), frame_in('Y', Y(1:nx, :, 1:, :)), frame_out('p', p)], hi=[2], stat=stat)
@@ -232,6 +241,7 @@ contains
 
   subroutine boxes_outside()
     real(r8), target :: T(1 - ng:nx + ng), p(nx), Y(1 - ng:nx + ng, ns)
+
     T = 300; Y = 0.5_r8; p = untouched
     call frame_block('copies', [frame_in('T', T), frame_in('Y', Y), frame_out('p', p)], lo=[0], hi=[nx], stat=stat)
     call tell('a box outside', merge(0, 1, stat == 3) + count(p /= untouched))
@@ -252,13 +262,16 @@ contains
    integer, parameter :: hi(3, 7) = reshape([nx + ng, ny + ng, 0, nx + ng, ny + ng, nz + ng, nx + ng, 0, nz, nx + ng, ny + ng, nz, &
                                               0, ny, nz, nx + ng, ny, nz, nx, ny, nz], [3, 7])
     integer :: i, wrong
+
     call fill(T, [1 - ng, 1 - ng, 1 - ng])
     p = untouched; Y = 0.5_r8; wrong = 0
+
     do i = 1, 7
       if (i == 7) wrong = wrong + count(p(1:nx, 1:ny, 1:nz) /= untouched) + count(p == untouched) - nx*ny*nz
       call frame_block('copies', [frame_in('T', T), frame_in('Y', Y), frame_out('p', p)], lo(:, i), hi(:, i), stat)
       wrong = wrong + stat
     end do
+
     call tell('slabs', wrong + count(p /= 2*T))
   end subroutine
 
@@ -266,6 +279,7 @@ contains
   subroutine one_array()
     real(r8), target :: w(1 - ng:nx + ng, 1 - ng:ny + ng, 1:nz, 2 + 2*ns)
     real(r8), pointer :: T(:,:,:), p(:,:,:), Y(:,:,:,:)
+
     call fill(w(:, :, :, 1), [1 - ng, 1 - ng, 1])
     w(:, :, :, 2) = untouched; w(:, :, :, 3) = 0.25_r8; w(:, :, :, 4) = 0.75_r8; w(:, :, :, 5:) = untouched
     call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, :, 3:4)), frame_out('p', w(:, :, :, 2)), &
@@ -286,6 +300,7 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
     real(r8), target :: p1(nx), p2(nx, ny), p3(nx, ny, nz), p4(nx, ny, nz, 1), p5(nx, ny, nz, 1, 1), Y(nx, ny, nz, ns), D(nx, ny, nz, ns, ns)
     real(r8), target :: D4(nx, ny, nz, ns*ns)
     real(r4), target :: D5(nx, ny, nz, ns + 1, ns)
+
     call fill(p3, [1, 1, 1])
     T3 = real(p3, r4); T1 = T3(:, 1, 1); T2 = T3(:, :, 1); T4(:, :, :, 1) = T3; T5(:, :, :, 1, 1) = T3
     Y = 0.25_r8; Y(:, :, :, 2) = 0.75_r8
@@ -312,6 +327,7 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
     real(r8), target :: Y(nx, ns)
     real(r8), pointer :: f(:), g(:)
     integer :: i
+
     Y = 0.5_r8
     allocate(p(nx), source=untouched)
     a = [(300._r8 + i, i=1, nx)]
@@ -339,12 +355,14 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
   function given(array) result(place)
     real(r8), intent(in), target :: array(:)
     real(r8), pointer :: place(:)
+
     place => array
   end function
 
   subroutine empty()
     real(r8), target :: T(nx), p(nx), Y(nx, ns), none(0), nowhere(0, ns), plane(3, 0, 2), more(3, 0, 2, ns)
     real(r8), allocatable, target :: z(:)
+
     T = 300; p = untouched; Y = 0.5_r8
     allocate(z(0))
     call frame_block('copies', [frame_in('T', T), frame_in('Y', Y), frame_out('p', p)], lo=[4], hi=[3], stat=stat)
@@ -368,6 +386,7 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
 
   subroutine shapes()
     real(r8), target :: T(2, 3), p(3, 2), Y(2, 3, ns)
+
     type(frame_field) :: forgotten(2)
     T = 300; p = untouched; Y = 0.5_r8
     forgotten(1) = frame_in('T', T)
@@ -382,6 +401,7 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
     real(r8) :: T(-1:nx, 0:ny), p(-1:nx, 0:ny)
     real(r8), parameter :: Y(ns) = [0.25_r8, 0.75_r8]
     integer :: i, j
+
     do j = 0, ny
       T(:, j) = [(start(i, j, 0), i=-1, nx)]
     end do
@@ -401,6 +421,7 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
 
   subroutine pinned()
     real(r8), target :: a(20, 3), b(20)
+
     call frame_pin(a, stat); call tell('pin', stat)
     call frame_pin(a(2, :), stat); call tell('pin a part', merge(0, 1, stat == 3))
     call frame_unpin(a, stat); call tell('unpin', stat)
@@ -413,6 +434,7 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
   subroutine from_dummies()
     real(r8), target :: T(1 - ng:nx + ng), p(1 - ng:nx + ng), Y(1 - ng:nx + ng, ns)
     integer :: i
+
     T = [(300 + i, i=1 - ng, nx + ng)]
     p = untouched; Y = 0.5_r8
     call assumed_shape(T, Y, p)
@@ -428,12 +450,14 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
   subroutine assumed_shape(T, Y, p)
     real(r8), intent(in), target :: T(:), Y(:,:)
     real(r8), intent(inout), target :: p(:)
+
     call frame_block('copies', [frame_in('T', T), frame_in('Y', Y), frame_out('p', p)], lo=[1 + ng], hi=[nx + ng], stat=stat)
   end subroutine
 
   subroutine assumed_shape_from(T, Y, p)
     real(r8), intent(in), target :: T(1 - ng:), Y(1 - ng:, :)
     real(r8), intent(inout), target :: p(1 - ng:)
+
     call frame_block('copies', [frame_in('T', T), frame_in('Y', Y), frame_out('p', p)], lo=[1], hi=[nx], stat=stat)
   end subroutine
 
@@ -441,6 +465,7 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
     integer, intent(in) :: n
     real(r8), intent(in), target :: T(1 - ng:n + ng), Y(1 - ng:n + ng, *)
     real(r8), intent(inout), target :: p(1 - ng:n + ng)
+
     ! Y is a section, since its last extent is unknown: it counts from 1, and so have the others
     call frame_block('copies', [frame_in('T', T(:)), frame_in('Y', Y(:, 1:ns)), frame_out('p', p(:))], lo=[1 + ng], hi=[n + ng], &
                      stat=stat)

@@ -4,6 +4,7 @@
 program mixture
   use frame_interface, only: frame_setparameter, frame_initialize, frame_loadmixture, frame_getspecies, frame_finalize, frame_report, &
                              frame_populatepreosshareddata, frame_populatechungshareddata, frame_get, frame_setoption
+
 #ifdef WITH_MPI
   use mpi
   use frame_interface, only: frame_setcomm
@@ -38,6 +39,7 @@ program mixture
   call frame_setcomm(MPI_COMM_WORLD)
 #endif
   call frame_loadmixture(file, '')
+
   if (from_arrays) then
     allocate(W(ns), Tc(ns), pc(ns), omega(ns), kij(ns, ns), low7(7, ns), high7(7, ns), T_mid(ns), Vc(ns), dipole(ns), kappa(ns), fuller(ns))
     call frame_getspecies('W', W, ns); call frame_getspecies('Tc', Tc, ns); call frame_getspecies('pc', pc, ns)
@@ -60,6 +62,7 @@ program mixture
   h = rho; c = rho; other = rho; mu = rho
   sx = 1 + low(1); ex = nx - high(1); sy = 1 + low(2); ey = ny - high(2); sz = 1 + low(3); ez = nz - high(3)
   points = (ex - sx + 1)*(ey - sy + 1)*(ez - sz + 1)
+
   do step = 1, 2                    ! the second time over results of the first: nothing depends on what was there
     do k = sz, ez
       do j = sy, ey
@@ -74,6 +77,7 @@ program mixture
         end do
       end do
     end do
+
     do first = 1, points, chunk
       last = min(first + chunk - 1, points)
      call frame_castles_populateinputstripe('Q'//char(0), Q, %val(nx), %val(ny), %val(nz), %val(sx), %val(ex), %val(sy), %val(ey), &
@@ -88,6 +92,7 @@ program mixture
       call fetch('D', D, ns)
     end do
   end do
+
   write(arg, '(a,i0)') trim(out)//'.', rank
   open(newunit=unit, file=trim(arg), access='stream', form='unformatted', status='replace')
   write(unit) ns, nq, nx, ny, nz, low, high
@@ -105,6 +110,7 @@ contains
     character(*), intent(in) :: tag
     integer, intent(in) :: variables
     double precision, intent(inout) :: array(nx, ny, nz, variables)
+
 call frame_castles_populateoutputstripe(tag//char(0), array, %val(nx), %val(ny), %val(nz), %val(sx), %val(ex), %val(sy), %val(ey), &
                                             %val(sz), %val(ez), %val(1), %val(variables), %val(first), %val(last))
   end subroutine

@@ -4,6 +4,7 @@
 ! layer remembers 512 block calls, and then forgets them.
 program refine
   use frame_interface
+
 #ifdef WITH_MPI
   use mpi
 #endif
@@ -32,26 +33,31 @@ program refine
 #endif
   call frame_initialize(-1, chunk, 1, 1, 0)
   call frame_registerkernel(file)
+
   do step = 1, steps
     call random_number(chance)
     allocate (blocks(1 + int(4*chance)))                       ! another number on every rank
     do b = 1, size(blocks)
       call make(blocks(b))
     end do
+
     do b = 1, size(blocks)
       if (mod(step + b, 3) == 0) then
         call by_chunks(blocks(b))
       else
         call whole(blocks(b))
       end if
+
       call verify(blocks(b))
     end do
+
     do b = 1, size(blocks)
       call frame_unpin(blocks(b)%rho); call frame_unpin(blocks(b)%e); call frame_unpin(blocks(b)%T); call frame_unpin(blocks(b)%mu)
     end do
     deallocate (blocks)
     if (step == max(steps/5, 400)) print '(a,i0,a,i0)', 'rank ', rank, ' early kB ', memory()
   end do
+
   print '(a,i0,a,i0)', 'rank ', rank, ' late kB ', memory()
   print '(a,i0,a,i0)', 'rank ', rank, ' wrong values ', wrong
   call frame_finalize()
@@ -66,6 +72,7 @@ contains
     type(block), intent(inout), target :: one
     double precision :: given(9)
     integer :: low(3), high(3), i, j, k
+
     call random_number(given)
     one%n = 1 + int(12*given(1:3))
     one%fringe = int(4*given(4:9))
@@ -73,6 +80,7 @@ contains
     high = one%n + one%fringe(4:6)
     allocate (one%rho(low(1):high(1), low(2):high(2), low(3):high(3)), source=untouched)
     allocate (one%e, one%T, one%mu, source=one%rho)
+
     do k = 1, one%n(3)
       do j = 1, one%n(2)
         do i = 1, one%n(1)
@@ -83,11 +91,13 @@ contains
         end do
       end do
     end do
+
     call frame_pin(one%rho); call frame_pin(one%e); call frame_pin(one%T); call frame_pin(one%mu)
   end subroutine
 
   subroutine whole(one)
     type(block), intent(inout), target :: one
+
     call frame_block('air', [frame_in('rho', one%rho), frame_in('e', one%e), frame_in('T', one%T), frame_out('T', one%T), &
                              frame_out('mu', one%mu)], lo=[1, 1, 1], hi=one%n)
   end subroutine
@@ -95,8 +105,10 @@ contains
   subroutine by_chunks(one)
     type(block), intent(inout), target :: one
     integer :: first, last, lo(3), hi(3)
+
     lo = one%fringe(1:3) + 1
     hi = one%fringe(1:3) + one%n
+
     do first = 1, product(one%n), chunk
       last = min(first + chunk - 1, product(one%n))
       call frame_put('rho', one%rho, lo, hi, first, last)
@@ -112,6 +124,7 @@ contains
     type(block), intent(in) :: one
     integer :: i, j, k
     double precision :: T
+
     do k = 1, one%n(3)
       do j = 1, one%n(2)
         do i = 1, one%n(1)
@@ -122,18 +135,22 @@ contains
         end do
       end do
     end do
+
     if (count(one%mu == untouched) /= size(one%mu) - product(one%n)) wrong = wrong + 1
   end subroutine
 
   integer function memory()
     character(100) :: line
     integer :: unit, status
+
     open (newunit=unit, file='/proc/self/status', action='read')
+
     do
       read (unit, '(a)', iostat=status) line
       if (status /= 0) exit
       if (line(1:6) == 'VmRSS:') read (line(7:), *) memory
     end do
+
     close (unit)
   end function
 end program

@@ -6,6 +6,7 @@ program traps
                    init => frame_initialize, register => frame_registerkernel, launch => frame_launch, finalize => frame_finalize, &
                              setoption => frame_setoption, setcomm => frame_setcomm, pin => frame_pin, unpin => frame_unpin, &
                              report => frame_report, setparameter => frame_setparameter
+
 #ifdef WITH_MPI
   use mpi
 #endif
@@ -177,11 +178,13 @@ program traps
     call init(-1, 6, 1, 1, 0, status)
     call register(file, status)
     bad = 0
+
     !$omp parallel do num_threads(4) private(status) reduction(+:bad)
     do i = 1, 20000
       call put('rho', rho, stat=status)
       if (status /= 0) bad = bad + 1
     end do
+
     print '(a,i0)', 'bad: ', bad
   case ('first_call_in_parallel')
     bad = 0
@@ -254,6 +257,7 @@ program traps
   case default
     stop 'no such case'
   end select
+
 #ifdef WITH_MPI
   call MPI_Finalize(ierr)
 #endif
@@ -264,12 +268,14 @@ contains
 
   subroutine show(what_is)
     character(*), intent(in) :: what_is
+
     print '(4a)', what_is, ': [', trim(message), ']'
   end subroutine
 
   subroutine old_stripe(tag, x0, x1, variables, first, last)
     character(*), intent(in) :: tag
     integer, intent(in) :: x0, x1, variables, first, last
+
  call frame_castles_populateinputstripe(tag, T, %val(6), %val(1), %val(1), %val(x0), %val(x1), %val(1), %val(1), %val(1), %val(1), &
                                            %val(1), %val(variables), %val(first), %val(last))
     call laststatus(status)
@@ -278,6 +284,7 @@ contains
   subroutine old_section(tag, array)
     character(*), intent(in) :: tag
     double precision, intent(in) :: array(6)
+
  call frame_castles_populateinputstripe(tag//char(0), array(2:6:2), %val(3), %val(1), %val(1), %val(1), %val(3), %val(1), %val(1), &
                                            %val(1), %val(1), %val(1), %val(1), %val(1), %val(3))
     call laststatus(status); call tell(tag)
@@ -285,6 +292,7 @@ contains
 
   subroutine assumed_size(array)
     double precision, intent(in) :: array(*)
+
     call put('T', array(1:6), stat=status)
   end subroutine
 
@@ -299,12 +307,14 @@ contains
 
   subroutine poison(x)
     double precision, intent(out) :: x
+
     x = transfer(9221120237041090560_8, x)      ! a quiet NaN
   end subroutine
 
   subroutine subnormals(when)
     character(*), intent(in) :: when
     double precision, volatile :: small
+
     small = tiny(small)
     small = small/4
     print '(a,a,l2)', when, ': host keeps subnormals', small > 0

@@ -1,4 +1,4 @@
-"""What the tests of copies between a host and a device share: a frame on a device, arrays of a host in every kind of
+"""Shared by the tests of copies between a host and a device: a frame on a device, arrays of a host in every kind of
 memory, a block call and a loop over chunks on them, and the check of every byte.
 
 The stand-in's streams run their work as late or as early as their events allow (cuda_on_cpu.make(lag)), so a wait that

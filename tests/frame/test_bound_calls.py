@@ -13,7 +13,7 @@ HERE = types.SimpleNamespace(arrays=[types.SimpleNamespace(range=(4096, 8192))])
 
 
 class Backend:
-    """What a bound call asks of a backend: which memory is pinned, and whether that has changed."""
+    """The part of a backend that a bound call asks: which memory is pinned, and whether that has changed."""
 
     pins = 0
     held = False

@@ -95,7 +95,7 @@ def test_a_serial_host_needs_no_mpi(tmp_path):
 
 @every_mpi
 def test_the_same_library_serves_both(mpi):
-    """One build/libframe.so: the tests above ran it under each MPI; it does not name any MPI library."""
+    """The tests above ran the same build/libframe.so under each MPI. It names no MPI library."""
     host = compiled("traps.f90", mpi=mpi)
     linked = subprocess.run(["ldd", str(host)], capture_output=True, text=True).stdout
     assert str(BUILD / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked

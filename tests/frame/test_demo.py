@@ -106,7 +106,7 @@ def test_other_collections(host, tmp_path, collection, missing):
 
 @pytest.mark.parametrize("collection, reserve, blocks", [("thermal_viscous", 1, 3), ("viscous", 1.5, 2)])
 def test_block_calls(host, tmp_path, collection, reserve, blocks):
-    """One call for a block. The blocks grow to 1.5 and 2.2 times the first one's size. A block with
+    """A call for each block. The blocks grow to 1.5 and 2.2 times the size of the first. A block with
     many values at each point is copied; one with few is worked on where it lies."""
     done = run(host, tmp_path, calls="'blocks'", collection=f"'{collection}'", grow="2, 1, 1", reserve=reserve)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -55,7 +55,7 @@ class Host:
 
 
 def expected(be, host, names="rho h mu"):
-    """What arrays give. names: those of the block call, whose program it then is, to the last bit."""
+    """The results for arrays. names: of a block call; the program is then the block call's, to the last bit."""
     given = {name: be.to_host(host.arrays[name]) for name in ("T", "p", "Y")}
     return kernels.Mixture(species_set(NS)).properties(
         names, T=given["T"][0], p=given["p"][0], Y=given["Y"], backend=be

@@ -12,7 +12,7 @@ from frame.stripe import IN
 
 
 def test_memory_that_is_not_there(frame, monkeypatch):
-    """One message that says what was wanted; the next call is in order."""
+    """A single message says what was wanted. The next call succeeds."""
     if not hasattr(frame.backend.arrays, "calls"):
         pytest.skip("looks into the stand-in")
 
@@ -38,14 +38,14 @@ def test_memory_that_is_not_there(frame, monkeypatch):
 
     block(frame, made, box)
     check(frame, made, before)
-    said = text_of(cupy.cuda.runtime.CUDARuntimeError("cudaErrorMemoryAllocation: out of memory"))
 
+    said = text_of(cupy.cuda.runtime.CUDARuntimeError("cudaErrorMemoryAllocation: out of memory"))
     assert "its memory is full; is the chunk" in said and "Traceback" not in said
 
 
 @pytest.mark.quick(frame=0)
 def test_a_refused_pin(frame, monkeypatch):
-    """One message; the array is as any other then, and unpinning it is refused by name."""
+    """A single message. The array is then pageable, and unpinning it is refused by name."""
     if not hasattr(frame.backend.arrays, "calls"):
         pytest.skip("looks into the stand-in")
 

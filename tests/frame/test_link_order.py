@@ -92,7 +92,8 @@ def test_no_wait_in_a_queue(frame):
 @pytest.mark.parametrize("starts, launches", [((0, 20, 40), 1), ((0, 8, 4), 3)])
 @pytest.mark.parametrize("timers", [0, 1])
 def test_fetches_in_a_queue_are_one_launch(frame, starts, launches, timers):
-    """Of the same points, into arrays that are apart. Of others the last counts. Timers ask for each."""
+    """Fetches of the same points into separate arrays. For overlapping arrays the last fetch counts. Timers ask for
+    each."""
     frame.set_parameter("queue", 1)
     frame.set_parameter("timers", timers)
     given, out = np.arange(1.0, 21), np.full(60, np.nan)

@@ -160,7 +160,7 @@ def test_the_default_of_kernels_without_species(as_users):
 
 
 def test_a_default_by_the_environment(monkeypatch):
-    """One word for all mixtures of a process; a given one counts more."""
+    """The variable's word holds for all mixtures of a process; a given option has precedence."""
     monkeypatch.setenv("FRAME_ACCURACY", "cantera")
     assert Mixture.from_yaml(N2).options == PLAIN | WORDS["cantera"]
     assert Mixture.from_yaml(N2, accuracy="chosen").options == PLAIN

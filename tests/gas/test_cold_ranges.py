@@ -72,7 +72,7 @@ def test_heat_capacities_of_reference_equations(name, T, cp):
 
 
 def test_polynomials_alone_are_off():
-    """What the option is for: hydrogen at 77 K and methane at 100 K by the extrapolated polynomials."""
+    """The purpose of the option: errors of the extrapolated polynomials, for hydrogen at 77 K and methane at 100 K."""
     for name, T, cp, off in (("H2", 77.0, 2.57563, 0.1), ("CH4", 100.0, 4.00215, 0.05)):
         mix = mixture(10)
         W = mix.species.W[mix.names.index(name)]

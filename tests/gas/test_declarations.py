@@ -1,5 +1,5 @@
-"""What models declare beside their bodies: options, exclusions, constants; and that a mixture asks for them only when
-a kernel does."""
+"""Declarations of models beside their bodies: options, exclusions, constants. A mixture asks for constants only when a
+kernel does."""
 
 import dataclasses
 import re

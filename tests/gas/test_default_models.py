@@ -38,7 +38,7 @@ def mass_fractions(X):
 
 
 def at(T, p, Y):
-    """One program for all tests."""
+    """The same program for all tests."""
     return mixture().properties("rho h e cp c mu g_Y", T=T, p=p, Y=Y)
 
 

@@ -99,7 +99,13 @@ def test_mutated_copies_of_the_examples(tmp_path):
     text = SHIPPED[-1].read_text()
 
     def places(node, path=()):
-        for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        children = []
+        if isinstance(node, dict):
+            children = node.items()
+        elif isinstance(node, list):
+            children = enumerate(node)
+
+        for key, value in children:
             yield (*path, key)
             yield from places(value, (*path, key))
 

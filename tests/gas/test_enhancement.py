@@ -88,7 +88,8 @@ def test_reference_values_near_the_critical_point(X, T, rho, lam):
 
 
 def test_each_phase_of_two_has_its_own():
-    """One phase: as with phases = single. Two: the phases' conductivities by shares of the volume, each near Tc."""
+    """A single phase is as with phases = single. Of two phases each has its own enhancement, near Tc; shares are by
+    volume."""
     single, both = (Mixture.from_names("N2 O2", **OPTIONS, phases=phases) for phases in ("single", "equilibrium"))
     X = "N2:0.78, O2:0.22"
     T, p = np.array([100.0, 135.0, 140.0, 200.0]), np.array([2e6, 4.2e6, 5e6, 1e7])

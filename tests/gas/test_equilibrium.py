@@ -57,7 +57,7 @@ def residuals(mix, out):
 @pytest.mark.quick(held="HP", options=[MAPPED])
 @pytest.mark.quick(held="TP", options=[IDEAL])
 def test_potentials_balance(held, options):
-    """What makes an equilibrium: mu_k = sum_e a_ke pi_e for every species that is there, the atoms that came, and the
+    """Conditions of an equilibrium: mu_k = sum_e a_ke pi_e for every species that is there, the given atoms, and the
     two numbers that are held. mu/RT is of the order of 100 and has 1e-13 of it; real gases stop at steps of 1e-11."""
     mix = mixture(**options)
     T, p, X = states(mix, 300)

@@ -73,7 +73,7 @@ def test_hexane_is_cantera_s():
 
 
 def test_measured_critical_points():
-    """Of fluids that have a row of reference equations: its Tc, which came another way."""
+    """Tc of fluids with a row of reference equations is the row's, which has another origin."""
     rows = {"NH3": "NH3", "HE": "He", "AR": "Ar", "C3H8": "C3H8", "NC4H10": "nC4", "NC6H14": "nC6", "NC12H26": "nC12"}
     for name, row in rows.items():
         found = float(entries(FILE)[name]["critical-parameters"]["critical-temperature"])
@@ -142,7 +142,7 @@ def test_names_as_people_write_them():
 
 
 def test_each_cas_number_leads_to_its_species():
-    """Of every species of the package that has a row with a number in substances.csv."""
+    """For every species of the package that has a row with a number in substances.csv."""
     for (label, atoms), row in critical.table().items():
         if critical.CAS.fullmatch(row.cas) and critical.table().get((label, atoms)) is row:
             species = [name for name in known() if critical.table().get((name, row.atoms)) is row]
@@ -177,8 +177,8 @@ def test_a_name_in_other_letters_means_the_only_species(tmp_path):
 
 
 def test_the_names_of_substances_lead_to_their_species():
-    """Of each row of substances.csv that has one of the package's names: the substance and all names but C4H10, which
-    is a formula of two species."""
+    """For each row of substances.csv with a name of the package: the substance and all names lead to the species,
+    except C4H10, the formula of two species."""
     for (label, _), row in critical.table().items():
         for species in known():
             if critical.table().get((species, row.atoms)) is row:

@@ -32,9 +32,11 @@ def five_species(folder, last=None, reactions=()):
     yaml = YAML(typ="safe", pure=True)
     data = yaml.load(AIR.read_text())
     data["phases"][0] |= {"species": ["N2", "O2", "NO", "N", "O"], "elements": ["N", "O"]}
+
     if reactions:
         data["phases"][0]["kinetics"] = "gas"
         data["reactions"] = list(reactions)
+
     if last:
         NO = next(species for species in data["species"] if species["name"] == "NO")["thermo"]
         NO["temperature-ranges"] = NO["temperature-ranges"][:2] + [last]
@@ -50,6 +52,7 @@ def test_temperatures_come_back(air):
     """T from h, s, e or rho of that T. The values are sums of terms a thousand times as large: 1e-12 of T."""
     T = np.linspace(300.0, 19900.0, 99)
     q = air.properties("h s e rho", T=T, p=1e4, X=PLASMA)
+
     for given in (
         dict(h=q["h"], p=1e4),
         dict(s=q["s"], p=1e4),
@@ -70,6 +73,7 @@ def test_beyond_the_end_nothing_is_found(air, given):
     beyond[given[0]] = 2 * q[given[0]]
     with pytest.warns(RuntimeWarning, match="NaN at 1 of 1"):
         got = air.properties("T unconverged", X=PLASMA, **beyond)
+
     assert np.isnan(got["T"]) and got["unconverged"] == 2
 
 
@@ -96,6 +100,7 @@ def test_the_first_polynomial_that_ends_ends_the_search(tmp_path):
     h = mix.properties("h", T=[8999.0, 9001.0], p=1e5, X=COLD_AIR)["h"]
     with pytest.warns(RuntimeWarning, match="NaN at 1 of 2"):
         got = mix.properties("T unconverged", h=h, p=1e5, X=COLD_AIR)
+
     assert got["T"][0] == pytest.approx(8999.0, rel=1e-12) and got["unconverged"].tolist() == [0, 2]
 
 
@@ -108,6 +113,7 @@ def test_a_constant_heat_capacity_far_up(tmp_path):
     argon = Mixture.from_yaml(tmp_path / "argon.yaml", **IDEAL)
     T = np.array([21.0, 3000.0, 0.9999e5])
     got = argon.properties("T unconverged", h=20.786 / argon.species.W[0] * (T - 300), p=1e5)
+
     np.testing.assert_allclose(got["T"], T, rtol=1e-12)
     assert not got["unconverged"].any()
 
@@ -118,12 +124,14 @@ def test_plasma_in_equilibrium_as_cantera_has_it(air, T, p):
     gas.TPX = T, p, COLD_AIR
     gas.equilibrate("TP", rtol=1e-12)
     out = air.equilibrate("TP", T=T, p=p, X=COLD_AIR)
+
     np.testing.assert_allclose(out["X"], gas.X, rtol=1e-8, atol=1e-12)
     assert out["h"] == pytest.approx(gas.h, rel=1e-10)
 
     # Back from the energies of this state
     rho, Y = out["rho"], out["Y"]
     q = air.properties("e s", T=T, p=p, Y=Y)
+
     for held, state in {
         "HP": dict(h=out["h"], p=p),
         "UV": dict(e=q["e"], rho=rho),
@@ -154,6 +162,7 @@ def test_a_reactor_as_cantera_has_it(tmp_path, kind):
     net.rtol, net.atol = 1e-9, 1e-15
     times = np.array([1e-7, 1e-6, 1e-5])
     wanted = []
+
     for t in times:
         net.advance(t)
         wanted.append([reactor.T, *gas.Y])

@@ -30,6 +30,7 @@ def by_cvode(T, p, kind):
         net.step()
         t.append(net.time)
         Ts.append(reactor.T)
+
     t, Ts = np.array(t), np.array(Ts)
     slope = np.diff(Ts) / np.diff(t)
     middle = 0.5 * (t[1:] + t[:-1])
@@ -48,6 +49,7 @@ def test_cantera(kind):
     mix = mixture()
     steepest = mix.ignition_delay(T=T, p=1e6, X=AIR, kind=kind)
     risen = mix.ignition_delay(T=T, p=1e6, X=AIR, kind=kind, criterion=400)
+
     for i in range(T.size):
         wanted = by_cvode(T[i], 1e6, kind)
         assert steepest[i] == pytest.approx(wanted[0], rel=5e-4)
@@ -79,6 +81,7 @@ def test_what_cannot_be_integrated_is_told(recwarn):
         RuntimeWarning, match=r"no ignition delay found at 2 of 3 points, first at point \[1\].*not a state"
     ) as warned:
         delay = mix.ignition_delay(T=[1200.0, -5.0, np.inf], p=1e6, X=AIR, longest=1e-3)
+
     assert len(warned) == 1  # none of NumPy's own
     assert delay[0] < 1e-3 and np.isnan(delay[1:]).all()
 
@@ -87,6 +90,7 @@ def test_react_by_moles():
     mix = mixture()
     Y = mix.properties("Y", X=AIR)["Y"]
     one, other = mix.react(1500.0, 1e6, Y, 1e-6), mix.react(1500.0, 1e6, X=AIR, dt=1e-6)
+
     assert all(np.array_equal(one[name], other[name]) for name in one)
     with pytest.raises(ArgumentError, match="give one of X and Y"):
         mix.react(1500.0, 1e6, Y, 1e-6, X=AIR)

@@ -172,6 +172,7 @@ def test_the_steps_suffice(counting):
             given = dict(h=q["h"], p=s["p"], Y=s["Y"], T_start=start)
             count = mix.kernel("steps_h_p")(R_s=q["R_s"], precision="scalar", **given)["steps"]
             got = mix.properties("unconverged", **given)["unconverged"]
+
             assert (got < 2).all() and (got == 0).mean() > 0.999
             most = max(most, count[got == 0].max())
 
@@ -191,6 +192,7 @@ def between_phases():
     q = mixture(1).properties("h rho", T=T.ravel(), p=p.ravel(), Y=np.ones((1, T.size)))
     h, rho = q["h"].reshape(-1, 2), q["rho"].reshape(-1, 2)
     two = rho[:, 1] > 1.2 * rho[:, 0]
+
     assert two.sum() > 30
 
     return h[two].mean(1), p[two].mean(1), np.ones((1, two.sum())), h[two], T[two, 0]
@@ -203,6 +205,7 @@ def test_between_two_phases_the_boiling_point_is_found_and_told():
         got = mixture(1).properties("T unconverged", h=h, p=p, Y=Y, **start)
         assert (got["unconverged"] == 1).all()
         np.testing.assert_allclose(got["T"], T, rtol=1e-5)
+
         below, above = (mixture(1).properties("h", T=got["T"] * (1 + d), p=p, Y=Y)["h"] for d in (-1e-9, 1e-9))
         assert (below < h).all() and (h < above).all()
 
@@ -490,6 +493,7 @@ def test_a_single_step_is_left_for_ideal_gases(tmp_path):
     with registry.temporary():
         starts(tmp_path)
         got = mix.kernel("ideal_starts")(Y=Y, precision="scalar", **given)
+
     for name in ("of_e", "of_h"):
         assert np.abs(got[name] / T - 1).max() < 1e-9, name
 
@@ -518,6 +522,7 @@ point_kernel("real_starts", header="starts.h", reads="e h Y R_s", writes="of_e o
     with registry.temporary():
         kernels.load_declarations(tmp_path / "starts.py")
         got = mix.kernel("real_starts")(Y=Y, **given)
+
     for name in ("of_e", "of_h"):
         assert np.abs(got[name] / T - 1).max() < 2e-3, name
 

@@ -158,12 +158,14 @@ def test_ln_phi_of_a_mixture():
     RT = q["R_s"] * s["T"]
     residual = (q["h"] - q["h_ig"] - s["T"] * (q["s"] - q["s_ig"])) / RT
     size = 1 + np.abs(q["h"]) / RT + np.abs(q["s"]) / q["R_s"]
+
     assert (np.abs((q["X"] * q["ln_phi"]).sum(0) - residual) <= 500 * EPS * size).all()
 
     up, down = (mix.properties("ln_phi phase_flag", p=s["p"], Y=s["Y"], T=s["T"] * f) for f in (1 + 1e-4, 1 - 1e-4))
     slope = (q["X"] * (up["ln_phi"] - down["ln_phi"])).sum(0) / 2e-4
     wanted = -(q["h"] - q["h_ig"]) / RT
     miss = (np.abs(slope - wanted) / (1 + np.abs(wanted)))[up["phase_flag"] == down["phase_flag"]]
+
     assert miss.size > 270 and np.percentile(miss, 90) < 1e-6
 
 
@@ -201,6 +203,7 @@ def flat(monkeypatch):
 
     monkeypatch.setattr(model, "mapped_numbers", flattened)
     record = records.CUBICS["mapped"]
+
     with registry.temporary():
         records.add(dataclasses.replace(record, name="unmapped", translation=Peneloux(slope=0.0, zero=0.0)))
         yield
@@ -231,6 +234,7 @@ def test_without_a_map_it_is_a_translated_cubic(flat):
         if name not in ("rho", "cv", "phase_flag"):
             size = size + np.percentile(size, 99)
         near_critical = 10 * np.abs(wanted["cp"] / wanted["cv"])
+
         assert (np.abs(got[name] - wanted[name]) <= 200 * EPS * size * near_critical).all(), name
 
 
@@ -244,6 +248,7 @@ def test_ideal_gas_at_no_density():
     B = q["b_mix"] - q["map_0"] - of_a
     T_slope = -s["T"] * q["shift_T"] - q["a_T"] / q["R_s"] + of_a
     size = q["b_mix"] + of_a + np.abs(q["a_T"] / q["R_s"])
+
     assert (np.abs((q["Z"] - 1) / 1e-2 - B) <= 2e-3 * size).all()
     assert (np.abs(q["residual_entropy"] / 1e-2 - B - T_slope) <= 2e-3 * size).all()
 
@@ -315,11 +320,13 @@ def test_the_root_of_a_volume():
     Q = np.where(np.abs(numbers.Q) < model.NO_SWELLING, 0, numbers.Q)[:, None]
     v = b * (1 + free - P0 - x * (P1 + x * (P2 + x * P3)) + 1.4 * Q / (t + 0.4))
     row, point = np.nonzero(v > 0)
+
     assert row.size > 0.95 * v.size
 
     v = v[row, point]
     q = mix.properties("v_free b_mix shift_mix", T=T[point], rho=1 / v, Y=np.eye(mix.ns)[:, row])
     w = q["v_free"] + q["b_mix"]
+
     assert (np.abs(w - q["shift_mix"] - v) <= 6 * EPS * w).all()
     np.testing.assert_allclose(w, q["b_mix"] * (1 + free[point]), rtol=20 * EPS)  # dw = dv/(1 - C_w), C_w < 0.7
 
@@ -335,6 +342,7 @@ def test_the_root_of_a_volume_of_another_map():
     state = dict(rho=1 / v, T=300.0, R_s=300.0, a_mix=0.0, delta_mix=2.5)
     numbers = dict(b_mix=b, map_0=0.0, map_1=b * P1, map_2=b * P2, map_3=b * P3)
     got = fluid("N2").kernel("mapped_pressure")(**state, **numbers)["v_free"]
+
     np.testing.assert_allclose(b + got, b * (1 + free), rtol=20 * EPS)
 
 
@@ -360,6 +368,7 @@ def test_positive_over_the_box(row):
 
     assert (q["rho"] > 0).all() and (q["p_v"] < 0).all() and (q["phase_flag"] < 3).all()
     assert np.isfinite(q["h"]).all() and np.isfinite(q["c"]).all()
+
     residual = (q["cv"] - q["cp_ig"]) / q["R_s"] + 1
     assert (residual > -1.45)[T > (160 if row == "CH3OH" else 0)].all()
 
@@ -428,6 +437,7 @@ def test_kinds_of_species():
     ten = species_set(10)
     kinds = dict(zip(ten.names, model.mapped_numbers(ten).kinds))
     wanted = dict.fromkeys(("CH4", "O2", "CO2", "H2O", "CO", "H2"), "row")
+
     assert kinds == wanted | dict.fromkeys(("OH", "H", "O", "HO2"), "translation")
 
     one = data("C2H6").subset(["C2H6"], shown=["C3H6"])
@@ -447,6 +457,7 @@ def test_radicals_have_no_correlation():
     of_53 = species_set(53)
     kinds = dict(zip(of_53.names, model.mapped_numbers(of_53).kinds))
     radicals = "C2H C2H3 C2H5 C3H7 HCCO CH2CHO NCO H2CN HCNN CH2(S) HCNO CH3O".split()
+
     assert {kinds[name] for name in radicals} == {"translation"}
     assert {kinds[name] for name in ("NO", "N2O", "C2H2", "CH2CO", "HNCO")} == {"correlation"}
 
@@ -469,7 +480,7 @@ def test_liquids_by_correlation(row):
 
 @pytest.mark.parametrize("omega", (0.2, 0.7))  # correlations, Peng-Robinson's shape
 def test_a_measured_liquid_density_is_met(omega):
-    """Of a species without a row. 1e-12: the root of the cubic, and a volume of 1/10 of b as a difference."""
+    """For a species without a row. 1e-12: the root of the cubic, and a volume of 1/10 of b as a difference."""
     T, p, rho = 250.0, 2e6, 590.0
     own = data("C3H8").subset(["C3H8"], shown=["UNKNOWN"])
     mix = Mixture.from_species(changed(own, omega=[omega], liquid=[[T, p, rho]]), **OPTIONS)

@@ -73,7 +73,7 @@ def test_properties(model):
 
 
 def test_rates():
-    """Of every kind of reaction, among them orders that are no whole numbers, and falloff by one species."""
+    """Rates of every kind of reaction, among them fractional orders and falloff by a single species."""
     mix = Mixture.from_yaml(path(), "ideal", equation="ideal")
     names = [q for q in REACTING if mix.has_data_for([q], ["T", "p", "Y"])]
     assert len(names) > 5

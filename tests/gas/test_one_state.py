@@ -1,4 +1,4 @@
-"""One state from plain numbers: the bits of the call of arrays, its errors, and nothing stale."""
+"""A state from plain numbers: the bits of the call with arrays, its errors, and nothing stale."""
 
 import copy
 import threading
@@ -41,6 +41,7 @@ def test_bits_of_arrays(options, taken):
     Y = np.zeros(mix.ns)
     Y[:2] = 0.2, 0.8
     names = NAMES.replace(" X", "") if options else NAMES
+
     for given in (
         dict(Y=Y),
         dict(Y="CH4:1, O2:4"),
@@ -52,9 +53,11 @@ def test_bits_of_arrays(options, taken):
             one = mix.properties(names, T=T, p=p, **given)
             other = mix.properties(names, T=np.array([T]), p=p, **given)
             assert list(one) == list(other)
+
             for name in one:
                 assert one[name].dtype == np.float64 and one[name].shape == other[name].shape[:-1]
                 assert np.array_equal(one[name], other[name][..., 0]), name
+
     assert taken[0] == 10
 
     X = np.arange(1.0, mix.ns + 1)
@@ -75,6 +78,7 @@ def test_results_are_the_callers(taken):
     first = mix.properties("rho X", T=300.0, p=1e5, Y="O2:1")
     kept = copy.deepcopy(first)
     mix.properties("rho X", T=900.0, p=1e5, Y="CH4:1")
+
     assert all(np.array_equal(first[name], kept[name]) for name in kept) and taken[0] == 2
 
 
@@ -95,13 +99,14 @@ def test_what_other_calls_get_is_what_this_gets(taken, monkeypatch):
     with pytest.warns(RuntimeWarning, match="'Y' sums to"):
         assert np.isnan(mix.properties("rho", T=300.0, p=1e5, Y=Y)["rho"])
     monkeypatch.setenv("FRAME_CHECK", "1")
+
     with pytest.raises(StateError, match="'p'"):
         mix.properties("rho", T=300.0, p=-1.0, Y="O2:1")
 
 
 @pytest.fixture
 def forgotten():
-    """What a test declares is gone after it."""
+    """The declarations of a test are gone after it."""
     yield
     kernels.registry.kernels.pop("one_state_twice", None)
     declared.constants.declared.pop("one_state_factor", None)
@@ -125,6 +130,7 @@ def test_settings_are_never_stale(tmp_path, monkeypatch, taken, forgotten):
         given="rho",
     )
     mix = mixture(equation="ideal")
+
     assert mix.properties("v_p", rho=3.0)["v_p"] == 6.0
     set_constant("one_state_factor", 5.0)
     assert mix.properties("v_p", rho=3.0)["v_p"] == 15.0 and taken[0] == 2
@@ -132,8 +138,10 @@ def test_settings_are_never_stale(tmp_path, monkeypatch, taken, forgotten):
     state = dict(T=300.0, p=1e5, Y="O2:1")
     before = mix.properties("rho", **state)["rho"]
     monkeypatch.setenv("FRAME_THREADS", "2")
+
     assert mix.properties("rho", **state)["rho"] == before
     assert mix.properties("rho", precision="mixed", **state)["rho"].dtype == np.float32
+
     heavier = mix.moved(lambda array: 1.01 * array)
     assert heavier.properties("rho", **state)["rho"] != before and mix.properties("rho", **state)["rho"] == before
 
@@ -156,4 +164,5 @@ def test_threads(taken):
         thread.start()
     for thread in threads:
         thread.join()
+
     assert not wrong

@@ -172,7 +172,7 @@ def test_the_rules_of_the_table():
     "arch, react, rates", [("sm_90", "lanes", "crew"), ("sm_80", "shared", "crew"), ("sm_86", "shared", "shared")]
 )
 def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch, react, rates):
-    """Of GRI-3.0 a block of lanes needs 224 KiB, a crew's 112. No compiler is needed: the plan says how."""
+    """GRI-3.0 needs 224 KiB for a block of lanes, 112 for a crew. No compiler is needed: the plan says how."""
     there = get_backend("cuda", arch=arch)
     monkeypatch.setattr(there, "compile", lambda source: None)
     monkeypatch.delenv("FRAME_LAUNCHES", raising=False)

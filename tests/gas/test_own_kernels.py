@@ -1,4 +1,4 @@
-"""What a host's author meets with kernels of his own: constants set at run time, arguments that are guarded, errors
+"""Own kernels of a host: constants set at run time, arguments that are guarded, errors
 that say where, a cache that sees every file. The page of the language: test_kernel_language.py."""
 
 import os
@@ -184,7 +184,7 @@ def test_swapped_arguments_do_not_compile(tmp_path, backend):
 
 
 def test_an_output_that_is_forgotten_is_nan(be, tmp_path):  # noqa: F811
-    """One value at a point and several; what is updated in place keeps what it has."""
+    """A value at each point, and several; an output that is updated in place keeps its values."""
     body = """template <class M, class R, class S, class T_k>
     POINT_FN void forgetful(const M &, const R T, R &p, const S &Y, R &mu, R &phase_flag, T_k &X) {
         X.set(1, Y[1] * T);

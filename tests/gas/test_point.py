@@ -160,6 +160,7 @@ def test_vectors_of_every_width(target, kind, case, monkeypatch):
     monkeypatch.setenv("FRAME_ARCH", target)
     got = called(PointFunction(mix, outputs, given), s)
     assert np.isfinite(got).all()
+
     scale = np.abs(wanted).max() if case == "rates" else np.abs(wanted).max(1)
     assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * scale)
 
@@ -173,6 +174,7 @@ def test_a_mechanism_of_many_reactions(case, outputs):
     got = called(PointFunction(mix, outputs, given), s)
     wanted = mix.properties(" ".join(outputs), **{name: s[name] for name in given})
     wanted = np.concatenate([np.atleast_2d(wanted[name]) for name in outputs])
+
     assert mix.nr == 121 and np.isfinite(got).all()
     scale = np.abs(wanted).max() if case == "rates" else np.abs(wanted).max(1)[:, None]
     assert np.all(np.abs(got - wanted) <= 2000 * EPS * scale)
@@ -237,6 +239,7 @@ def test_rates_with_nine_coefficients(tmp_path):
     seven, nine = mixture("ideal"), Mixture.from_yaml(tmp_path / "nine.yaml", equation="ideal")
     s = states(seven)
     got, wanted = (called(PointFunction(mix, ["omega"], ["T", "p", "Y", "rho"]), s) for mix in (seven, nine))
+
     assert nine.constant("nasa9").of.sizes["NASA9_RANGES"] == 2
     assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max())
 
@@ -265,6 +268,7 @@ def test_roots_from_thin_to_dense(equation):
         sums, products = got["delta_mix"] + other, got["delta_mix"] * other
     else:
         sums, products = shapes[equation]
+
     terms = [u**3, ((2 + sums) * B - 1) * u**2, (A - (2 + sums) * B) * u, (1 + sums + products) * B**2 * (u - 1)]
     bound = np.where(A < 1 / 8, 4, 16) * EPS
     assert np.all(np.abs(sum(terms)) <= bound * sum(map(np.abs, terms)))
@@ -289,6 +293,7 @@ def test_temperatures_by_few_steps(file, energy):
     names = {"e": ["e", "rho", "Y"], "h": ["h", "p", "Y"]}[energy]
     got = called(PointFunction(mix, ["T"], names), given)[0]
     wanted = mix.properties("T", **{name: given[name] for name in names})["T"]
+
     np.testing.assert_allclose(got, wanted, rtol=200 * EPS)
 
 
@@ -297,6 +302,7 @@ def test_cold_ranges_of_species():
     mix = Mixture.from_yaml(ROOT / "examples/mechanisms/h2_o2.yaml", equation="ideal", cold_cp="fitted")
     s = states(mix) | {"T": np.linspace(60, 400, N)}
     assert mix.constant("T_cold").array.max() > 60
+
     got = called(PointFunction(mix, ["h", "cp"], ["T", "p", "Y"]), s)
     wanted = mix.properties("h cp", **{name: s[name] for name in "TpY"})
     for row, name in zip(got, ("h", "cp")):
@@ -310,6 +316,7 @@ def test_conserved_variables_without_the_last_species(kind):
     s = states(mix)
     given = {"rho": s["rho"], "rhoY_but_last": (s["rho"] * s["Y"])[:-1], "e": s["e"]}
     function = PointFunction(mix, ["T", "p"], list(given))
+
     assert function.sizes == (mix.ns + 1, 2)
     for row, name in zip(called(function, given), "Tp"):
         np.testing.assert_allclose(row, s[name], rtol=2000 * EPS)  # as above
@@ -320,6 +327,7 @@ def test_names_in_any_order():
     s = states(mix)
     straight = called(PointFunction(mix, ["rho", "X", "h"], ["T", "p", "Y"]), s)
     turned = called(PointFunction(mix, ["h", "rho", "X"], ["Y", "p", "T"]), s)
+
     np.testing.assert_array_equal(np.concatenate([turned[1:], turned[:1]]), straight)
 
 
@@ -328,6 +336,7 @@ def test_a_mixture_of_one_species():
     given = {"T": np.linspace(90, 900, N), "p": np.full(N, 5e6), "Y": np.ones((1, N))}
     got = called(PointFunction(mix, ["rho", "h"], ["T", "p", "Y"]), given)
     wanted = mix.properties("rho h", **given)
+
     np.testing.assert_allclose(got[0], wanted["rho"], rtol=2000 * EPS)
 
     given["Y"][0, 3] = 0.9
@@ -340,6 +349,7 @@ def test_out_of_range_is_not_a_number():
     s = states(mix)
     s["T"][0], s["p"][1], s["Y"][0, 2] = -5.0, np.nan, 2.0
     got = called(PointFunction(mix, ["rho"], ["T", "p", "Y"]), s)
+
     assert np.isnan(got[0, :3]).all() and np.isfinite(got[0, 3:]).all()
 
 
@@ -354,6 +364,7 @@ def test_several_mixtures_at_once():
     for m, function in ((mix, first), (turned, second), (mix, first)):
         wanted = m.properties("rho", **{name: s[name] for name in "TpY"})["rho"]
         np.testing.assert_allclose(called(function, s)[0], wanted, rtol=50 * EPS)
+
     assert not np.allclose(called(first, s), called(second, s))
 
 
@@ -374,6 +385,7 @@ def test_threads():
         thread.start()
     for thread in threads:
         thread.join()
+
     assert not wrong
 
 
@@ -384,6 +396,7 @@ def test_a_kernel_that_updates_and_a_constant_that_changes(registry):
     function = PointFunction(mix, ["T"], ["rho", "e", "T"])
     given = {"rho": np.full(N, 1.2), "e": np.linspace(2e5, 5e5, N), "T": np.full(N, 300.0)}
     wanted = (np.sqrt(690.0**2 + 2 * 0.09 * given["e"]) - 690.0) / 0.09
+
     np.testing.assert_allclose(called(function, given)[0], wanted, rtol=64 * EPS)  # as tests/frame/test_link.py
     assert (given["T"] == 300).all()
 
@@ -401,12 +414,14 @@ def test_a_constant_of_a_host(registry, tmp_path):
     )
     kernels.load_declarations(str(tmp_path / "own.py"))
     mix = Mixture.from_yaml(ROOT / "examples/mixtures/n2.yaml")
+
     with pytest.raises(StateError, match="SCALE.*never set"):
         PointFunction(mix, ["T_scaled"], ["T"])
 
     kernels.set_constant("SCALE", 2.0)
     function = PointFunction(mix, ["T_scaled"], ["T"])
     T = {"T": np.linspace(1, 9, N)}
+
     np.testing.assert_array_equal(called(function, T)[0], 2 * T["T"])
     kernels.set_constant("SCALE", 3.0)
     np.testing.assert_array_equal(called(function, T)[0], 3 * T["T"])
@@ -433,10 +448,11 @@ def test_lists_that_make_no_function(given, outputs, words):
 
 
 def test_inputs_that_some_outputs_need_do_no_harm():
-    """One vector of a host serves several functions."""
+    """The same vector of a host serves several functions."""
     mix = mixture("ideal")
     given = {"T": np.full(N, 400.0), "p": np.full(N, 1e5), "Y": np.full((mix.ns, N), 1 / mix.ns), "u": np.ones(N)}
     W = called(PointFunction(mix, ["W"], [*given]), given)[0]
+
     np.testing.assert_array_equal(W, called(PointFunction(mix, ["W"], ["Y"]), given)[0])
 
 
@@ -491,6 +507,7 @@ def test_it_compiles_for_a_device(kind, case):
     text, _ = device_text(mixture(kind), outputs, given, "properties_at")
     flags = [*cuda.OPTIONS, f"--include-path={cuda.HERE}"]
     cubin, log = nvrtc.compile_cubin(text, "sm_90", flags, name="point.cu")
+
     assert cubin.startswith(b"\x7fELF") and nvrtc.resources(log)["points"]["spill_stores"] <= 8
 
 

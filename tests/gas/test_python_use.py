@@ -74,7 +74,7 @@ def test_compositions_that_make_no_sense(given, words):
 
 
 def test_a_pure_species_needs_no_composition():
-    """One number, arrays, bubble points: the bits of Y = [1]."""
+    """A number, arrays, bubble points: the bits are those with Y = [1]."""
     pure = Mixture.from_names("CO2", phases="equilibrium")
     for p in (3e6, np.array([3e6, 5e6])):
         found, wanted = pure.properties("rho cp", T=280.0, p=p), pure.properties("rho cp", T=280.0, p=p, Y=[1.0])
@@ -95,8 +95,8 @@ def test_properties_take_them():
     wanted = (W["CH4"] + 2 * W["O2"]) / 3
 
     assert mix.properties("W", X="CH4:1, O2:2")["W"] == pytest.approx(wanted, rel=1e-14)
-    got = mix.properties(["W"], X={"CH4": 1, "O2": [2.0, 0.0]})["W"]
 
+    got = mix.properties(["W"], X={"CH4": 1, "O2": [2.0, 0.0]})["W"]
     np.testing.assert_allclose(got, [wanted, W["CH4"]], rtol=1e-14)
     # W_O2 times the reciprocal of W_O2: the reciprocal and the product are rounded.
     found = mix.kernel("mass_fractions")(X="O2")["Y"]
@@ -416,8 +416,8 @@ def test_arrays_of_a_device(tmp_path):
             mix.properties("rho", T=there([300.0]), p=np.ma.array([p]), X={mix.names[0]: 1})
 
     np.testing.assert_array_equal(host["X"], moles / moles.sum(axis=0))
-    wanted = mix.properties("rho", T=300.0, p=p, X=moles[:, 0], backend="cpu")["rho"]
 
+    wanted = mix.properties("rho", T=300.0, p=p, X=moles[:, 0], backend="cpu")["rho"]
     # 8 roundings: two divisions and a product, of sums of two
     assert host["rho"][0] == pytest.approx(wanted, rel=8 * 2.2e-16) and np.isnan(host["rho"][1])
     assert host["T"].tolist() == [300.0, 1e5]

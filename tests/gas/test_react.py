@@ -196,7 +196,7 @@ def kept(mix, state, kind):
 
 
 def test_order():
-    """One step of dt: its error is of order 5, so half of it has a 32nd."""
+    """The error of a single step is of order 5: half the step has a 32nd of it."""
     mix = mixture(**IDEAL)
     state, dt = (1500.0, 1e6, "H2:0.1, O2:0.88, H:0.01, OH:0.01"), 2.5e-10 * 0.5 ** np.arange(4)
     set_constant("react_rtol", 1e-10)

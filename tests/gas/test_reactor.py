@@ -294,6 +294,7 @@ def test_slopes_by_tables_cuda(be, monkeypatch):  # noqa: F811
     monkeypatch.setattr("kernels.gas.kinetics.plain.WRITTEN", 0)
     mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), states()
     here, there = (mix.properties("omega_rho", T=T, p=p, Y=Y, backend=b)["omega_rho"] for b in ("cpu", be))
+
     assert (np.abs(here - there) <= 1e-10 * np.abs(here).max(0)).all()
 
 

@@ -127,8 +127,8 @@ def test_roots_against_companion_eigenvalues():
     count = real.sum(1)
 
     assert (count >= 1).all() and (count == 3).sum() > 100
-    u = Z.real - B[:, None]
 
+    u = Z.real - B[:, None]
     # 1e-7: the eigenvalues of a nearly double root are off by the square root of eps
     np.testing.assert_allclose(np.where(real, u, np.inf).min(1), small.astype(float), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(np.where(real, u, -np.inf).max(1), large.astype(float), rtol=1e-6, atol=1e-7)
@@ -141,6 +141,7 @@ def test_roots_give_the_pressure():
         repulsion, attraction = 1 / u, A / (Z * Z + 2 * B * Z - B * B)
         # bisection stops at 4 eps of longdouble in u, where f, of terms up to (u + 4 B)^3, is known to a few eps
         error = np.abs(repulsion - attraction - 1) / (repulsion + attraction)
+
         assert error.max() < 1000 * np.finfo(LD).eps
 
 
@@ -214,6 +215,7 @@ def smooth_states():
         keep &= np.abs(np.log(other.rho / q.rho)) < 0.03
     sp = species.arrays(data)
     keep &= (np.abs(T / cubic.corners(sp, "smooth")[:, None] - 1) > 0.01).all(0)
+
     assert keep.sum() > 400
 
     return data, T[keep], p[keep], Y[:, keep]
@@ -319,6 +321,7 @@ def test_pseudo_critical_state():
         _, data = phase(key)
         X = np.array([[0.5 if n in pair else 0.0] for n in data.names])
         q = evaluate(data, np.array([300.0]), np.array([1e5]), X=X, transport=False)
+
         assert abs(float(value(q.Tc_mix)[0]) - T) < 0.1 and abs(float(value(q.pc_mix)[0]) - p) < 0.1e5
 
 
@@ -370,6 +373,7 @@ def test_nonpolar_default_equals_published():
     _, data = phase("n2")
     T, p, Y = random_states(1, 300, seed=1)
     a, b = (evaluate(data, T, p, Y, tracked=False, chung=form) for form in ("polefree", "published"))
+
     assert (a.mu == b.mu).all() and (a.lam == b.lam).all()
 
 
@@ -378,6 +382,7 @@ def test_dilute_viscosity_of_nitrogen():
     _, data = phase("n2")
     measured = SimpleNamespace(**{**vars(data), "Vc": np.array([89.2e-6])})
     q = evaluate(measured, np.array([300.0]), np.array([1e5]), np.ones((1, 1)))
+
     assert abs(float(value(q.mu)[0]) / 17.9e-6 - 1) < 0.03
     assert abs(float(value(q.lam)[0]) / 25.97e-3 - 1) < 0.05
 
@@ -388,6 +393,7 @@ def test_takahashi_table_at_its_knots_and_between():
             Tr = np.array([0.9, 1.0, 1.7, 5.0], dtype=LD)
             exact = row[1] * (1 - row[2] * Tr ** -row[3]) * (1 - row[4] * Tr ** -row[5])
             got = diffusion.takahashi(Tr, np.full(4, row[0], LD), mode)
+
             assert np.abs(got - np.maximum(exact, LD("1e-20" if mode == "table" else "0.01"))).max() < 1e-17
         assert (
             diffusion.takahashi(Tr, np.full(4, LD(9)), mode) == diffusion.takahashi(Tr, np.full(4, LD(5)), mode)
@@ -485,5 +491,6 @@ def test_grid_and_states_cover_what_they_promise():
     T, p, Y = random_states(10, 10000)
     assert T.min() < 90 and T.max() > 3400 and p.min() < 1.1e5 and p.max() > 480e5
     assert np.abs(Y.sum(0) - 1).max() < 1e-14 and (Y.max(0) == 1).sum() == 2000 and (Y > 0).all(0).sum() > 2000
+
     T, p, Y = grid(3)
     assert T.size == p.size == Y.shape[1] == 187

@@ -31,6 +31,7 @@ def test_boundaries_against_substitution(names, X):
     mix, data = mixture(names), species(names)
     p = np.array([2e5, 1e6])
     T_bubble, T_dew = mix.bubble_T(p, X), mix.dew_T(p, X)
+
     assert (T_bubble < T_dew).all()
 
     for k in range(2):
@@ -71,6 +72,7 @@ def test_a_point_without_a_boundary_is_reported(boundary, monkeypatch):
         found = of(given, X)
     assert (np.isnan(found) == [False, True, False, True]).all()
     assert len(told) == 1 and told[0].filename == __file__
+
     text = str(told[0].message)
     assert f"'{boundary}': NaN at 2 of 4 points" in text and f"point [1], there {name} = {given[1]!r}" in text
 
@@ -89,6 +91,7 @@ def test_a_composition_by_mass():
     pd = pytest.importorskip("pandas")
     mix, X = mixture(ALKANES), np.array([0.1, 0.2, 0.3, 0.4])
     Y = X * mix.species.W
+
     for boundary, given in (("bubble_T", 1e6), ("dew_T", 1e6), ("bubble_p", 350.0), ("dew_p", 350.0)):
         of = getattr(mix, boundary)
         wanted = of(given, X)
@@ -123,6 +126,7 @@ def test_shapes_and_what_is_none():
     ):
         with pytest.raises(ArgumentError, match=f"{fault}; wanted 4 amounts of moles, one for each of iC4, nC4"):
             mix.bubble_T(1e5, bad)
+
     with pytest.raises(ArgumentError, match="'X': no species 'H2' in this mixture"):
         mix.dew_p(300.0, {"H2": 1.0})
     with pytest.raises(ArgumentError, match=r"X has shape \(4, 3\) and T \(2,\): those behind the species do not fit"):
@@ -168,10 +172,13 @@ def test_a_nan_stays_alone(boundary):
             some, others = given.copy(), X.copy()
             some[holes], others[2, holes] = np.nan, np.nan
             kept = np.delete(wanted, holes)
+
             for found in (find(some, X), find(given, others), find(given, Y=others * mix.species.W[:, None])):
                 assert np.isnan(found[holes]).all()
                 np.testing.assert_allclose(np.delete(found, holes), kept, rtol=1e-14)
+
         masked = find(np.ma.array(some, mask=[True, False, False]), X)
+
     assert masked.mask.tolist() == [True, False, False] and np.isnan(masked.data).all()
 
 
@@ -186,6 +193,7 @@ def test_a_composition_for_each_point(boundary):
     assert found.shape == (2, 3) and np.isfinite(found).all()
     for k in range(3):
         np.testing.assert_array_equal(found[:, k], find(given[:, 0], X[:, k]))
+
     np.testing.assert_array_equal(find(given[0, 0], dict(zip(ALKANES, X))), found[0])
 
 
@@ -195,10 +203,12 @@ def test_no_dew_point_above_the_cricondenbar():
     and a liquid has more density than the gas."""
     names, X = "CH4 N2 CO2 C2H6 C3H8 NC4H10 NC5H12 H2S", [0.85, 0.02, 0.02, 0.06, 0.03, 0.01, 0.005, 0.005]
     mix = Mixture.from_names(names, phases="equilibrium", equation="pr")
+
     with pytest.warns(
         RuntimeWarning, match="'dew_T': NaN at 3 of 5 points, .* above the highest of a gas beside a liq"
     ):
         T = mix.dew_T([7e6, 8.8e6, 1e7, 3e7, 1e8], X)
+
     assert np.isnan(T[2:]).all()
 
     inside = mix.properties("phases_status rho rho_l rho_v beta", T=T[:2] * (1 - 1e-6), p=np.array([7e6, 8.8e6]), X=X)
@@ -226,6 +236,7 @@ def test_next_to_the_highest_temperature_and_pressure(below):
     states = np.r_[np.full(4, T), around_T], np.r_[around_p, np.full(4, p)]
     chosen = {key: mix.options[key] for key in ("equation", "alpha", "mixing")}
     found = flash.flash(mix.species, *states, np.repeat(X[:, None], 8, axis=1), **chosen)
+
     np.testing.assert_array_equal(found.tm < -1e-9, [False, True, True, False] * 2)
 
     with pytest.warns(RuntimeWarning, match="NaN at 1 of 1 points"):
@@ -233,12 +244,13 @@ def test_next_to_the_highest_temperature_and_pressure(below):
 
 
 def test_pure_species_boil():
-    """One temperature for both; liquid and gas have the same fugacity there."""
+    """Bubble and dew point have the same temperature; liquid and gas have the same fugacity there."""
     mix, T = mixture(("N2",)), np.array([70.0, 100.0, 125.0, 130.0])
     with pytest.warns(RuntimeWarning, match="the first is point \\[3\\], there T = 130"):
         p, dew = mix.bubble_p(T, [1.0]), mix.dew_p(T, [1.0])
     np.testing.assert_allclose(dew, p, rtol=1e-9)
     assert np.isnan(p[3])
+
     phi = [
         Mixture(species(("N2",)), root=root).properties("ln_phi", T=T[:3], p=p[:3], Y=np.ones(1))["ln_phi"]
         for root in ("liquid", "vapour")
@@ -256,12 +268,14 @@ def test_the_envelope_and_its_critical_point():
     mix, X = mixture(GAS), [0.85, 0.15]
     line, point = mix.envelope(X, points=30), mix.critical_point(X)
     T, low, high = line["T"], line["p_low"], line["p_high"]
+
     assert np.isfinite(low).all() and (low < high).all()
     assert point["T"] < T[-1] - 20 and high.max() > point["p"]
 
     np.testing.assert_allclose(mix.bubble_p(point["T"] - 1e-3, X), point["p"], rtol=1e-4)
     at = dict(T=point["T"] - 0.05, X=np.array(X))
     inside = mix.properties("phases_status rho_l rho_v beta", p=mix.bubble_p(at["T"], X) * (1 - 1e-6), **at)
+
     assert inside["phases_status"] == 1 and 1 < inside["rho_l"] / inside["rho_v"] < 1.3
 
     # The volume is that of the equation at T and p
@@ -301,10 +315,12 @@ def test_an_envelope_that_does_not_close():
         RuntimeWarning, match="'p_high': NaN at .* where a gas hardly dissolves: none is seen up to 2e"
     ) as told:
         line = mix.envelope([0.5, 0.5], points=8)
+
     assert len(told) == 1 and told[0].filename == __file__
 
     open_ = np.isnan(line["p_high"])
     assert np.isfinite(line["p_low"]).all() and open_[0] and not open_[-1]
+
     p = line["p_high"][~open_]
     assert (np.diff(p) < 0).all() and p[-1] < mix.critical_point([0.5, 0.5])["p"] < p[0]
 
@@ -314,6 +330,7 @@ def test_a_critical_point_of_two_equal_species():
     data = species(("N2", "N2b"))
     point = Mixture(data, phases="equilibrium").critical_point([0.3, 0.7])
     Tc, pc = NUMBERS["N2"][:2]
+
     np.testing.assert_allclose([point["T"], point["p"]], [Tc, pc], rtol=1e-5)
     np.testing.assert_allclose(point["v_mol"], 0.307401 * R * Tc / pc, rtol=1e-3)
 
@@ -337,18 +354,21 @@ def test_of_several_critical_points_the_stable_one(names, k, share, T, p):
     mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij=[[0.0, k], [k, 0.0]])
     X = np.array([[share], [1 - share]])
     point = mix.critical_point(X[:, 0])
+
     np.testing.assert_allclose([point["T"], point["p"]], [T, p], rtol=3e-5)
 
     at = [point["T"]], [point["p"]]
     fluid, S = flash.Fluid(mix.species, *at), np.sqrt(X[:, 0])
     curvature = fluid.curvature(X, fluid.phase(X)[1])[0]
     least = np.linalg.eigvalsh(np.eye(2) + S[:, None] * curvature * S)[0]
+
     assert abs(least) < 1e-6 and flash.flash(mix.species, *at, X).tm[0] > -1e-8
 
 
 @pytest.mark.parametrize("names, k, share", [("CO2 H2O", 0.027955, 0.948649), ("N2 NC12H26", 0.05, 0.99999)])
 def test_a_critical_point_that_is_not_stable(names, k, share):
-    """One of negative pressure, and one of a gas from which the fuel has long condensed: an error that says where."""
+    """A point of negative pressure, and a point of a gas from which the fuel has long condensed: an error that says
+    where."""
     mix = Mixture.from_names(names, phases="equilibrium", equation="pr", kij=[[0.0, k], [k, 0.0]])
     with pytest.raises(
         ArgumentError, match=r"X = \w+ 0\.\d+, .*: no stable critical point found, but one that is not stable at T = "

@@ -67,6 +67,7 @@ ARRAYS = {
 def test_from_arrays_spreads_scalars_and_recovers_tc():
     data = SpeciesData.from_arrays(**ARRAYS)
     assert data.pc.tolist() == [5e6, 5e6] and np.isnan(data.Vc).all() and not data.kij.any()
+
     other = SpeciesData.from_arrays(**(ARRAYS | {"Tc": None, "pc": None}), a=data.a, b=data.b)
     np.testing.assert_allclose([other.Tc, other.pc], [data.Tc, data.pc], rtol=8 * EPS)
 
@@ -298,6 +299,7 @@ def test_arrays_by_species_go_by_names(form, field):
     given = of_file(Mixture.from_yaml(CH4_O2))
     table = table_forms(given["names"], np.asarray(given[field]))[form]
     found = SpeciesData.from_arrays(**given | {field: table, "names": " ".join(given["names"])})
+
     assert found.names == given["names"] and np.array_equal(getattr(found, field), given[field])
 
 
@@ -314,6 +316,7 @@ def test_numbers_that_a_table_lacks():
     pd = pytest.importorskip("pandas")
     given = of_file(Mixture.from_yaml(CH4_O2))
     Tc = pd.Series(given["Tc"], list(given["names"]))
+
     for table, words in (
         (Tc.drop("O2"), "Tc of species 'O2' is missing"),
         (Tc.drop("O2").to_dict(), "Tc of species 'O2' is missing"),

@@ -160,6 +160,7 @@ def test_ions_are_estimated_from_their_transport_data_only():
     ion = {"N": 2, "E": -1}
     with pytest.raises(critical.Unusable, match="an ion; there are no transport data"):
         critical.filled("file", "N2+", ion)
+
     values, origin = critical.filled("file", "N2+", ion, critical.Clues(3.6e-10, 97.5))
     assert values["Tc"] == pytest.approx(1.2593 * 97.5) and "an ion" in origin["Tc"]
 
@@ -492,6 +493,7 @@ def test_files_of_cantera_are_found(tmp_path, monkeypatch):
 def test_the_command_prints_a_folder_of_mechanisms(tmp_path, capsys):
     (tmp_path / "fuel.yaml").write_text(FUEL)
     assert cli.main(["mechanisms", "--folder", str(tmp_path)]) == 0
+
     told = capsys.readouterr().out
     assert "| 2 species, no transport data | 2 species, 1 estimated, no transport data |" in told
     assert cli.main(["mechanisms", "--folder", str(tmp_path / "none")]) == 1
@@ -508,6 +510,7 @@ def test_electrons_and_solids_are_refused_by_name(tmp_path):
 
     solids = {"C(S)": "'C(S)': no gas (graphite or soot)", "C(gr)": "'C(gr)': no gas (constant-volume)"}
     electron = {"E": "'E': the electron, no molecule: it needs equation = 'ideal'"}
+
     for options, reasons in (
         (dict(equation="ideal"), solids),
         (dict(critical={"FUEL": "64-17-5"}), solids | electron),
@@ -523,7 +526,8 @@ def test_electrons_and_solids_are_refused_by_name(tmp_path):
 
 
 def test_the_equation_goes_before_the_phase():
-    """Of a Redlich-Kwong phase: its own a, b; Peng-Robinson with critical properties filled in; an ideal gas."""
+    """A Redlich-Kwong phase read with its own a, b; by Peng-Robinson with critical properties filled in; as an ideal
+    gas."""
     rk = Mixture.from_yaml("h2o2.yaml", "ohmech-RK", equation="rk")
     assert rk.species.origin["H2O"] == {} and rk.species.rk_a is not None or rk.species.kij is not None
 
@@ -531,6 +535,7 @@ def test_the_equation_goes_before_the_phase():
         MixtureError, match="critical = fill looks them up .*equation = rk takes the Redlich-Kwong a and"
     ):
         Mixture.from_yaml("h2o2.yaml", "ohmech-RK")
+
     pr = Mixture.from_yaml("h2o2.yaml", "ohmech-RK", critical="fill")
 
     assert "water (7732-18-5)" in pr.species.origin["H2O"]["Tc"]

@@ -60,8 +60,8 @@ print(OPTIONS["equation"][0], mix.ns, mix.notes, times, program.reads, vol.shape
 
 
 def checked(folder, text: str) -> str:
-    """What mypy --strict says of a user's file. Our packages are found in the checkout, since mypy does not follow the
-    hook of an editable installation; what it says of them is left out."""
+    """Messages of mypy --strict about a user's file. Our packages are found in the checkout, since mypy does not follow
+    the hook of an editable installation; messages about them are left out."""
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed here: `make lint` installs it")
 

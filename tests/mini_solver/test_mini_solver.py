@@ -57,6 +57,7 @@ def test_order_four_and_the_other_runge_kutta():
     r0 = 1e5 * W / (8.31446261815324 * 300)
     tail = "(1 - 0.4*25/(8*1.4*pi**2)*exp(1 - x**2 - y**2))"
     errors = {}
+
     for order in (4, 6):
         f = verify.flow_of(
             [64, 64],
@@ -141,6 +142,7 @@ def test_an_adiabatic_wall_keeps_the_heat_of_friction():
     f = verify.flow_of([N], [0.0], [H], start, 1.0, boundary=walls, **GAP)
     verify.advance(f, 0.33 * H * H * float(f.field("cv_vol").mean()) / 0.1)
     s, T = (np.arange(N) + 0.5) / N, f.field("T")[0, 0]
+
     # walls are of second order: rise/(8 N^2), which is what a parabola differs by from its chord over a cell
     assert np.abs(T - 300 - rise * (s - s * s / 2)).max() < rise / (8 * N * N)
     assert np.abs(f.field("v")[0, 0] / V - s).max() < 2e-3
@@ -157,6 +159,7 @@ def test_a_wall_that_swings_in_its_plane():
     verify.advance(f, 1.5 / w)
     x = (np.arange(N) + 0.5) * H / N
     exact = U * np.cos(1.5 - k * x) * np.exp(-k * x)
+
     # walls are of second order: 0.033, 0.0091, 0.0024 of U with 18, 36, 72 cells; the formula lags by half a step
     assert np.abs(f.field("v")[0, 0] - exact).max() < U * (0.5 * (k * H / N) ** 2 + 0.5 * w * f.dt)
 
@@ -174,6 +177,7 @@ def test_a_wall_whose_temperature_swings():
     verify.advance(f, 1.5 / w)
     x = (np.arange(N) + 0.5) * H / N
     exact = 300 + np.cos(1.5 - k * x) * np.exp(-k * x)
+
     # a mirrored value is off by dx^2 T''/8 at the wall, T'' = 2 k^2; 0.014, 0.004 K with 18, 36 cells
     assert np.abs(f.field("T")[0, 0] - exact).max() < (k * H / N) ** 2 / 4
 
@@ -226,6 +230,7 @@ def test_bounds_hold_around_an_axis():
 
     assert low >= -1e-15 and high <= 4e-15 and f.field("p").min() > 0
     assert np.abs(f.sums()[:2] / start[:2] - 1).max() < 80 * 12 * np.finfo(float).eps
+
     ring = np.pi * 0.6**2
     assert f.block.measure([0, 1]).sum() == pytest.approx(ring, rel=1e-14)
 
@@ -266,10 +271,12 @@ def test_an_inlet_with_sigma_comes_to_its_velocity_as_its_relaxation_says(scheme
     f = verify.flow_of([60], [0.0], [1.0], start, 1.0, scheme=scheme, boundary=sides)
     c, rho = f.field("mach").mean(), f.field("rho").mean()
     c = 30 / c
+
     for end in (0.25, 0.5, 1.0):
         verify.advance(f, end / c)
         u, p = f.field("u")[0, 0, 0], f.field("p")[0, 0, 0]
         left = np.exp(-0.135 * c * (1 - (u / c) ** 2) / 0.1 * f.time)
+
         assert (33 - u) / 3 == pytest.approx(left, abs=2e-3)  # a cell of 60 is crossed in 2 % of the time 1/K
         assert p - 5e6 == pytest.approx(rho * c * (u - 30), rel=1e-2)  # a wave that goes in; M changes by 0.9 %
 
@@ -284,8 +291,10 @@ def test_what_comes_in_by_an_inlet_with_sigma():
     f = verify.flow_of([60], [0.0], [1.0], start, 1.0, mixture=tools.OXYGEN_METHANE, boundary=sides)
     before, T = f.sums(), []
     verify.advance(f, 0.2 / 50, lambda f: T.append([f.field("T").min(), f.field("T").max()]))
+
     assert np.abs(f.field("p") / 1e7 - 1).max() < 1e-11 and np.abs(f.field("u") / 50 - 1).max() < 1e-11
     assert 159 < np.min(T) and np.max(T) < 301
+
     Y = 0.9 * f.mixture.species.W[1] / (f.mixture.species.W @ [0.1, 0.9])
     assert np.abs(f.field("Y_O2")[0, 0, :3] / Y - 1).max() < 1e-3 and abs(f.field("T")[0, 0, 0] - 160) < 0.1
     changed = f.sums()[:3] - before[:3] - f.balance.passed()[:3]
@@ -325,11 +334,14 @@ def test_a_line_of_cells(periodic):
     line = Line(1.0, 3.0, 12, lambda s: s + 0.1 * np.sin(2 * np.pi * s), periodic)
     number = np.arange(-3, 15)
     x, inner = line.centres(number), np.arange(12)
+
     assert (np.diff(x) > 0).all() and line.widths(inner).sum() == pytest.approx(2, rel=1e-15)
     assert line.faces()[0] == 1 and line.faces()[-1] == 3 and (np.diff(line.faces()) > 0).all()
     assert [line.cell(v) for v in line.centres(inner)] == list(inner) and line.cell(3.0) == 11
+
     mirrored = x[15:][::-1] - 2 if periodic else 2 - x[3:6][::-1]
     assert np.allclose(x[:3], x[12:15] - 2 if periodic else mirrored, rtol=0, atol=1e-14)
+
     even = Line(1.0, 3.0, 12)
     assert np.array_equal(even.centres(inner), 1 + (inner + 0.5) * even.dx) and even.widths(inner).max() == even.dx
 
@@ -352,13 +364,16 @@ def test_fields_and_balances_of_a_stretched_grid(tmp_path):
 
     widths = [line.widths(np.arange(line.count)) for line in f.case.lines[:2]]
     x, y, rho = f.coordinates()[0].ravel(), f.coordinates()[1].ravel(), None
+
     with h5py.File(tmp_path / "history.h5") as file, h5py.File(tmp_path / "fields-00000000.h5") as first:
         rho, T = (first[n][:].reshape(10, 14) for n in ("rho", "T"))
         assert np.abs(T / (300 + 20 * x) - 1).max() < 1e-12
         assert file["mass"][0, 0] == pytest.approx(widths[1] @ rho @ widths[0], rel=1e-14)
         assert file["mass"][1, 0] == pytest.approx(file["mass"][0, 0], rel=1e-14)
+
         motion = widths[1] @ (rho * (40 * y[:, None]) ** 2 / 2) @ widths[0]
         assert file["kinetic_energy"][0] == pytest.approx(motion, rel=1e-12)
+
         inside = abs(x - 0.9).argmin(), abs(y - 0.01).argmin()
         assert f.case.lines[0].cell(0.9) == inside[0] and file["probe_T"][0, 0] == T[inside[1], inside[0]]
 
@@ -387,6 +402,7 @@ def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path, monkeypat
 
     monkeypatch.setattr(verify, "CHECKS", {"breaks": breaks, "passes": passes})
     assert verify.main(folder=tmp_path) == 2
+
     table = (tmp_path / "verify.md").read_text()
     assert "breaks: ended by an error | nan | <= 0 | FAILED" in table and "a row | 3.000e+00 | >= 2 | ok" in table
     assert verify.main(only=["passes"], folder=tmp_path) == 0

@@ -66,7 +66,7 @@ WAVE = {
 
 
 def atoms(f):
-    """Of each element in the domain, mol."""
+    """Amount of each element in the domain, mol."""
     return f.sums()[: f.ns] @ f.chemistry.atoms()
 
 
@@ -79,19 +79,24 @@ def test_a_cell_keeps_its_mass_momentum_energy_and_atoms(one, scheme, equation):
     names = ("rho", "u", "p", "T", "e_vol", *(f"Y_{n}" for n in f.mixture.names))
     before = {name: f.field(name)[0, 0] for name in names}
     momentum = f.block.host(f.block.interior("momentum")[0])
+
     f.chemistry.hold()
     f.clock.hold(4e-6)
     f._react()
+
     after = {name: f.field(name)[0, 0] for name in names}
     hot = before["T"] > 1000
+
     assert (after["T"][hot] > before["T"][hot] + 300).all() and (after["Y_H2O"][hot] > 0.1).all()
     for name in names:
         np.testing.assert_array_equal(after[name][~hot], before[name][~hot], name)
-    # sums of three terms; of the energy those of formation, some e_vol, are among them
+
+    # Sums of three terms. The terms of the energy include energies of formation, some e_vol.
     eps = np.finfo(float).eps
     np.testing.assert_allclose(after["rho"], before["rho"], rtol=8 * eps)
     np.testing.assert_array_equal(f.block.host(f.block.interior("momentum")[0]), momentum)
     np.testing.assert_allclose(after["u"], before["u"], rtol=8 * eps)
+
     parts = np.abs(before["e_vol"]) + before["rho"] * 5e6  # J/kg, of the heat content at 3000 K
     assert (np.abs(after["e_vol"] - before["e_vol"]) < 32 * eps * parts).all()
 
@@ -108,6 +113,7 @@ def test_a_flow_that_burns_keeps_what_it_should(one):
     f.take(80)
     sums = f.sums()
     eps = 2e-16 * 80  # a rounding a step that all cells may share
+
     assert f.field("T").max() > 2500
     assert abs(sums[: f.ns].sum() / start[: f.ns].sum() - 1) < 4 * eps
     assert abs(sums[f.ns] / start[f.ns] - 1) < 100 * eps  # of p, some 50 times rho u^2
@@ -133,13 +139,14 @@ def test_an_ideal_gas_ignites_as_cantera_s():
     net = ct.ReactorNet([reactor])
     net.rtol, net.atol = 1e-9, 1e-16
     net.advance(f.time)
+
     assert f.field("T").min() > 3000
     np.testing.assert_allclose(f.field("T")[0, 0], reactor.T, rtol=1e-4)
     np.testing.assert_allclose(f.field("p")[0, 0], reactor.phase.P, rtol=1e-4)
 
 
 def test_the_kept_results_are_cantera_s():
-    """Of the ignition, all numbers; to the tolerance of its integration, 1e-10, times the growth of errors."""
+    """All numbers of the ignition, to the tolerance of its integration, 1e-10, times the growth of errors."""
     pytest.importorskip("cantera")
     kept, again = with_cantera.kept()["ignition"], with_cantera.ignition()
     for name in ("t", "T", "p"):
@@ -160,8 +167,8 @@ class Unsplit(Flow):
 @pytest.mark.parametrize("kind, lowest, highest", [(Flow, 1.8, 2.3), (Unsplit, 0.8, 1.2)], ids=["strang", "first"])
 @pytest.mark.quick(lowest=1.8)
 def test_order_of_the_splitting(one, kind, lowest, highest):
-    """Of smooth waves that release heat, by steps of a half, a quarter, an eighth; and that the test tells it from a
-    splitting of first order. Van der Waals: the energy of a Peng-Robinson mixture jumps where Soave's sqrt(alpha) of a
+    """Smooth waves that release heat, by steps of a half, a quarter, an eighth. The test also recognises a splitting of
+    first order. Van der Waals: the energy of a Peng-Robinson mixture jumps where Soave's sqrt(alpha) of a
     species changes its sign (O2: 1830 K), by 3e-4 of RT here, and no integration of smooth rates sees that."""
     fields = []
     for steps in (64, 128, 256, 512):
@@ -211,6 +218,7 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one, tmp_path,
     case = as_file(tmp_path / "burns.toml", burning(one, scheme))
     half = as_file(tmp_path / "half.toml", burning(one, scheme, steps=3))
     whole, parts = tmp_path / "one", tmp_path / "parts"
+
     assert main([str(case), "--folder", str(whole)]) == 0
     assert main([str(half), "--folder", str(parts)]) == 0
     assert main([str(case), "--folder", str(parts), "--restart", str(parts / "restart.h5")]) == 0
@@ -229,6 +237,7 @@ def test_any_number_of_queued_steps_gives_the_same_bits(one, scheme):
     for queue in (1, 3, 50):
         f = Flow(Case(burning(one, scheme)))
         f.queue = queue
+
         for end in ends:
             while f.time < end * (1 - 1e-12):
                 f.advance(queue, end, end * (1 - 1e-12))
@@ -242,11 +251,13 @@ def test_a_cell_that_cannot_be_integrated_ends_the_run_and_is_named(one, tmp_pat
     """By place and state; the same with queued steps; and nothing of it is written, not by its last step either."""
     told, given = [], data(one, WAVE, 1.0, chemistry={"rtol": 1e-6}, time_step=4e-8)
     words = r"step 3: .*cell \(\d+, 0, 0\) .*status 1: it took more than most = 3 steps.* T 1\d\d\d.*H2O 0.0"
+
     for queue in (1, 20):
         f = Flow(Case(given))
         f.queue = queue
         f.take(2)
         f.chemistry.given["most"] = 3
+
         with pytest.raises(FlowError, match=words) as caught:
             f.take(100)
         told.append((str(caught.value), f.time, f.steps))
@@ -254,6 +265,7 @@ def test_a_cell_that_cannot_be_integrated_ends_the_run_and_is_named(one, tmp_pat
     assert told[0] == told[1]
     given["chemistry"]["most"] = 3
     given["time"], given["output"] = {"steps": 1}, {"restart": 1, "report": 0}
+
     with pytest.raises(FlowError, match="status 1"):
         Run(Case(given), folder=tmp_path, out=io.StringIO())()
     assert restart_of(tmp_path)["steps"] == 0  # the state before the failed step
@@ -274,6 +286,7 @@ def test_what_is_refused(one):
     given["mixture"]["file"] = "examples/mixtures/h2_o2.yaml"
     with pytest.raises(CaseError, match="kind = 'volume': .* the species have no reactions"):
         Flow(Case(given))
+
     plain = Case(data(one, WAVE, 1.0, chemistry={"kind": "none"}))
     assert plain.digest() != Case(data(one, WAVE, 1.0)).digest() and Flow(plain).chemistry is None
 
@@ -292,6 +305,7 @@ def test_on_a_device(one, be, scheme):  # noqa: F811
     here = Flow(Case(burning(one, scheme)))
     there, graph = (flow_on(be, Case(burning(one, scheme))) for _ in range(2))
     there.replay.watch = True
+
     for f in (here, there):
         for _ in range(8):
             f.step()

@@ -62,6 +62,7 @@ def test_stencils_compile_for_a_device(header, ns, conservative, switches):
 
     names = [name for name, kernel in stencil.KERNELS.items() if kernel.header == header]
     report = TARGET.compile(stencil.source(names[0], given, np.full(ns, 1 / 0.028))).report
+
     for name in names:
         r = report[f"{name}_box"]
         # Species arrays of 10 and fewer live in registers; a few values may be parked. More may be in `bounds`, whose
@@ -98,13 +99,14 @@ def test_point_kernels_compile_for_a_device(ns, kij, model):
 
 @pytest.mark.full
 def test_point_kernels_of_phases_compile_for_a_device():
-    """What the solver adds to the layer's kernels of two phases; the search for a state is one of theirs."""
+    """The solver's own kernels beside the layer's kernels of two phases, which have the search for a state."""
     layer.declare()
 
     mix = Mixture(species_set(2), phases="equilibrium")
     names = [n for n, kernel in registry.kernels.items() if "flow_" in n and kernel.serves(mix.options)]
     assert {"flow_volume", "equilibrium_flow_temperature_e", "equilibrium_flow_waves"} < set(names)
     assert "flow_state" not in names  # of one phase
+
     for name in names:
         r = mix.program(kernels=[name], backend=TARGET).module.report["frame_run"]
         assert r["registers"] <= 255 and r["spill_stores"] <= 1024, (name, r)
@@ -253,6 +255,7 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
         kind, _, of = name.partition("_") if name.startswith(("mean", "favre", "rms", "cov")) else ("", "", name)
         size = speed if of[0] in "uvw" else np.abs(fields["cpu"][of]).max()
         found = fields["cuda"][name]
+
         if kind == "rms":  # what is known of a square is its root times the field's size
             expected, found, size = expected**2, found**2, size * expected.max()
         elif kind == "cov":
@@ -297,6 +300,7 @@ def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, gr
     for watch in (True, None):
         f = flow_on(be, case(scheme, viscous, **boundary))
         f.replay.watch = watch
+
         if watch:
             for _ in range(20):
                 f.step()
@@ -387,6 +391,7 @@ def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
     T, _, rho_k = states(ns, 41)
     values = mix.properties("p_eos e_vol cv_vol gamma_c gruneisen h_Y eps_k", T=T, rho_k=rho_k, backend="cpu")
     found = mix.properties(list(values), T=T, rho_k=rho_k, backend=be)
+
     for name, value in values.items():
         # two orders of the same sums; p of a liquid is the difference of terms that are up to 1000 times larger
         scale = 1e-10 * (np.abs(value) + (values["cv_vol"] * T if name in ("p_eos", "e_vol") else np.abs(value).max(0)))
@@ -394,6 +399,7 @@ def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
 
     p = values["p_eos"]
     assert np.abs(mix.properties("T", p=p, rho_k=rho_k, backend=be)["T"] / T - 1).max() < 1e-10
+
     start = T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
     assert (
         np.abs(
@@ -411,6 +417,7 @@ def test_phases_on_a_device(be):  # noqa: F811
     initial = dict(p=2e6, T="150 + 20*cos(pi*x)*cos(2*pi*y)", u="20*sin(pi*x)", X={"CH4": 0.6, "O2": "rest"})
     boundary = {"x": "slip_wall", "y_low": {"kind": "wall", "T": 160.0}, "y_high": {"kind": "outlet", "p": 2e6}}
     fields = []
+
     for backend in (get_backend("cpu"), be):
         given = dict(
             mixture=mixture,

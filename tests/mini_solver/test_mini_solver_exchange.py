@@ -153,6 +153,7 @@ class Blocks:
         r = self.ranks[number]
         wanted = padded[(slice(None), *(slice(f, f + n + 6) for f, n in zip(r.first[::-1], r.cells[::-1])))]
         known = np.isfinite(wanted)
+
         assert known.sum() >= np.prod(r.cells) and np.array_equal(np.asarray(self.arrays[number])[known], wanted[known])
 
 
@@ -164,6 +165,7 @@ def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypat
     if be.arrays.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
     blocks = Blocks(be, grid, way)
+
     assert {e.way for e in blocks.exchanges} == {way} and {"ipc", "staged"} <= set(exchange.ways(be))
 
     for seed in range(3):  # both slots of the mailboxes, and the first again
@@ -205,6 +207,7 @@ def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):  # noqa:
     own_devices(monkeypatch, be)
     blocks = Blocks(be, (1, 1, 2), "auto")
     fast, slow = blocks.exchanges
+
     assert fast.way == slow.way == "ipc" and fast.traffic() == "CUDA IPC"  # what auto takes where it can
     for d in (0, 1):  # nobody to wait for
         fast.fill(d), slow.fill(d)
@@ -248,6 +251,7 @@ def test_a_neighbour_that_never_sends_is_told(be, monkeypatch):  # noqa: F811
     blocks.set(0)
     blocks.alarms[0][...] = 0.0
     blocks.exchanges[0].fill(2)
+
     assert blocks.exchanges[0].complaint() == (
         "rank 0 waited in vain for message 1 at its low side (from rank 1); it has seen 0."
     )
@@ -269,6 +273,7 @@ def test_a_rank_that_never_tells_its_time_step_is_told(be, monkeypatch):  # noqa
     for name, value in boards[2].words().items():
         filled[name] = value
     be.compile(clock.SOURCE).launch("next_step", Shape(1), filled, 1)
+
     assert f.clock.read().failed and f.clock.read().steps == 0 and not boards[1].complaint()
     assert boards[2].complaint() == ("rank 2 waited in vain for the time step of rank 0: for number 1, and has seen 0.")
     post.together([board.close for board in boards])
@@ -309,6 +314,7 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
     calls.clear()
     if what == "node":
         nodes = iter("aab")
+
     if what == "device":  # but asked for, it is done
         assert {e.way for e in Blocks(be, (1, 1, 3), "ipc").exchanges} == {"ipc"}
         return
@@ -376,6 +382,7 @@ def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
     short = "import functools\nfrom examples.mini_solver import scaling\n"
     short += "scaling.ROUNDS = scaling.WARM = 1\nscaling.Study = functools.partial(scaling.Study, kinds=('strong',))"
     done = in_processes(tmp_path_factory, most, *words, text=short, ways=("ipc", "staged"))
+
     assert done.returncode == 0, done.stdout + done.stderr
     strong = [line.split() for line in done.stdout.split("weak:")[0].splitlines()[2:]]
     assert [(w[0], "CUDA IPC" in " ".join(w), w[-1]) for w in strong] == [

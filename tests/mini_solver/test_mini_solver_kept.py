@@ -1,4 +1,4 @@
-"""What a run of the mini solver leaves, whenever it ends: the last state, a restart, files that other programs open."""
+"""Files that a run of the mini solver leaves, whenever it ends: the last state, a restart, files for other programs."""
 
 import io
 import os
@@ -104,9 +104,11 @@ def test_fifty_kills_at_random_moments(tmp_path):
     path = small(tmp_path, steps=100000, restart=1)
     random, folder = np.random.default_rng(37), tmp_path / "out"
     steps = [0]
+
     for number in range(50):
         words, env = command(path, "--folder", folder, *(["--restart", folder / "restart.h5"] if number else []))
         process = subprocess.Popen(words, env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
         for line in process.stdout:
             if line.split() and line.split()[0] == b"step":
                 break
@@ -159,6 +161,7 @@ def test_options_of_a_mixture_reach_the_reader(tmp_path):
     file = "examples/mechanisms/h2_o2.yaml"
     given = dict(file=file, species=["O2", "N2"], phase="real", options={"critical": {"*": "estimate"}})
     mixture = Case(dict(WAVE, mixture=given)).make_mixture()
+
     assert mixture.species.Tc[0] == pytest.approx(154.6, abs=0.2) and mixture.options["critical"] == "fill"
 
     given["options"] = {"equation": "ideal", "takahashi": "off"}
@@ -173,6 +176,7 @@ def test_pyvista_opens_the_fields(tmp_path):
     reader = pyvista.get_reader(str(tmp_path / "fields.xdmf"))
     assert reader.number_time_points == 2
     reader.set_active_time_value(reader.time_values[0])
+
     check_velocity(np.asarray(reader.read().cell_data["velocity"]))
 
     averages = pyvista.get_reader(str(tmp_path / "averages.xdmf")).read()

@@ -97,15 +97,19 @@ def test_states_and_slopes(ns, kij, equation):
     p_T, e_T, p_k, e_k = slopes(data, T, rho_k, equation)
     rho = np.asarray(rho_k, LD).sum(0)
     stiff = (p_k * np.asarray(rho_k, LD)).sum(0)  # rho dp/drho at constant T
-    # dense liquids: p is the difference of terms up to a thousand times larger
+
+    # Dense liquids: p is the difference of terms up to a thousand times larger.
     size_p = np.abs(p) + R * np.asarray(T) * (np.asarray(rho_k, LD) / np.asarray(data.W)[:, None]).sum(0) * 30
     assert (np.abs(q["p_eos"] - p) < 1e-13 * size_p).all()
     assert (np.abs(q["e_vol"] - e) < 1e-12 * (np.abs(e) + e_T * T)).all()
+
     tight = 1e-9  # of the differences: 1e-11, over their own cancellation
     assert (np.abs(q["cv_vol"] / e_T - 1) < tight).all()
     assert (np.abs(q["gruneisen"] / (p_T / e_T) - 1) < tight).all()
+
     g = (stiff + T * p_T * p_T / e_T) / p
     assert (np.abs(q["gamma_c"] - g) < tight * np.abs(g) * np.maximum(1, size_p / p)).all()
+
     scale = np.abs(e_k).max(0) + e_T * T / rho + T * p_T * np.abs(p_k / stiff).max(0)
     assert (np.abs(q["h_Y"] - (e_k + T * p_T * p_k / stiff)) < tight * scale).all()
     assert (np.abs(q["eps_k"] - (e_k - e_T / p_T * p_k)) < tight * (scale + e_T / p_T * np.abs(p_k))).all()
@@ -131,6 +135,7 @@ def test_temperature_of_pressure_and_of_energy(ns, options):
     # an error eps p in p moves T by eps p/p_T; the sums behind p are larger than p by the factor that size_p above has
     n = (rho_k / mix.species.W[:, None]).sum(0)
     limit = 1e-13 * (q["p_eos"] + 30 * 8.314 * n * T) / (q["gruneisen"] * q["cv_vol"])
+
     assert (np.abs(back - T) < limit + 1e-13 * T).all()
     found = mix.kernel(of_equation("flow_temperature_e", mix))(
         e_vol=q["e_vol"], rho_k=rho_k, T=T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
@@ -139,7 +144,7 @@ def test_temperature_of_pressure_and_of_energy(ns, options):
 
 
 def test_equation_mapped_by_its_other_kernels():
-    """Of T and p, with oracles of their own: the same state from its partial densities. gamma_c = rho c^2/p, the
+    """T and p, with oracles of their own: the same state from its partial densities. gamma_c = rho c^2/p, the
     Grueneisen coefficient is p_T/(rho cv). 1e-11: p of a cold liquid is the difference of large terms."""
     mix = Mixture(species_set(10), equation="mapped")
     T, p, rho_k = states(10, equation="mapped")
@@ -183,6 +188,7 @@ def test_an_ideal_gas_has_kernels_of_its_own():
     assert (np.abs(q["cv_vol"] / cv - 1) < 1e-12).all()  # terms of cp that cancel, some 100 times its size
     assert (np.abs(q["gruneisen"] / (n * R / cv) - 1) < 1e-12).all()
     assert (np.abs(q["gamma_c"] / (1 + n * R / cv) - 1) < 1e-12).all()
+
     scale = (np.abs(h_k) + R * T * (1 + cv / (n * R))) / sp.W[:, None]
     assert (np.abs(q["h_Y"] - h_k / sp.W[:, None]) < 1e-12 * scale).all()
     assert (np.abs(q["eps_k"] - eps_k) < 1e-12 * scale).all()
@@ -190,6 +196,7 @@ def test_an_ideal_gas_has_kernels_of_its_own():
     assert (np.abs(mix.properties("T", p=q["p_eos"], rho_k=rho_k)["T"] / T - 1) < 1e-14).all()
     start = T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
     found = mix.kernel("ideal_flow_temperature_e")(e_vol=q["e_vol"], rho_k=rho_k, T=start)["T"]
+
     assert (np.abs(found - T) < 1e-13 * (T + size / q["cv_vol"])).all()
 
 

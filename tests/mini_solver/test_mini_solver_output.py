@@ -1,4 +1,4 @@
-"""What the mini solver writes: fields, pictures, history, averages, probes, the report, memory of a long run."""
+"""Output of the mini solver: fields, pictures, history, averages, probes, the report, memory of a long run."""
 
 import io
 import re
@@ -33,8 +33,10 @@ def test_fields_frames_and_the_report(tmp_path):
     assert Run(Case(data), folder=tmp_path, out=out)() == 0
     text = out.getvalue()
     lines = [line.split() for line in text.splitlines() if line[:8].strip().isdigit()]
+
     assert int(lines[0][0]) == 0 and float(lines[-1][1]) == pytest.approx(4e-4) and len(lines) > 3
     assert "point steps/s" in text and "flux" in text
+
     kept = text.split("less what came in through the sides: ")[1].splitlines()[0]
     assert [float(x) < 1e-14 for x in re.findall(r"(?:species|in [xy]) (\S+?)[, ]", kept)] == [
         True
@@ -42,6 +44,7 @@ def test_fields_frames_and_the_report(tmp_path):
     tree = xml.parse(tmp_path / "fields.xdmf")
     grids = tree.findall(".//Grid[@Name='block']")
     files = sorted(tmp_path.glob("fields-*.h5"))
+
     assert len(grids) == len(files) >= 2
     assert tree.getroot().get("Version") == "3.0" and grids[0].find("Topology").get("TopologyType") == "Quadrilateral"
 
@@ -56,6 +59,7 @@ def test_fields_frames_and_the_report(tmp_path):
         x = (np.arange(24) + 0.5) / 24
         y = (np.arange(16) + 0.5) / 32
         T = file["T"][:].reshape(file.attrs["cells"][::-1])
+
         # single precision
         assert np.allclose(T[0], 200 + 40 * np.sin(2 * np.pi * x) * np.cos(4 * np.pi * y)[:, None], rtol=1e-6)
 
@@ -66,10 +70,12 @@ def test_fields_frames_and_the_report(tmp_path):
     with Image.open(tmp_path / "frames.gif") as gif:
         assert gif.n_frames == 5
     assert restart_of(tmp_path)["time"] == pytest.approx(4e-4)
+
     # a run that goes on adds to them; a run from the start replaces them
     data["time"]["end"] = 6e-4
     assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart.h5")() == 0
     assert len(list(tmp_path.glob("frame-*.png"))) == 7
+
     times = [float(t.get("Value")) for t in xml.parse(tmp_path / "fields.xdmf").findall(".//Time")]
     assert times == sorted(set(times)) and len(times) > len(files)
     data["time"]["end"] = 1e-4
@@ -137,6 +143,7 @@ def test_meshio_reads_the_fields(tmp_path, cells):
     middle = points[blocks[0].data].mean(1)
     assert time == 0 and np.prod(cells) == len(middle)
     assert np.abs(fields["T"][0] - (300 + middle @ [10, 20, 40])).max() < 1e-9
+
     sizes = np.ptp(points[blocks[0].data], axis=1)[:, :d]
     assert np.allclose(sizes, 1 / np.array(cells))  # and not a twisted one
 
@@ -171,6 +178,7 @@ def test_vtk_reads_the_fields(tmp_path, cells, precision):
     centres.Update()
     middle = vtk_to_numpy(centres.GetOutput().GetPoints().GetData())
     T = grid.GetCellData().GetArray("T")
+
     assert T.GetDataTypeAsString() == {"single": "float", "double": "double"}[precision]
     assert len(middle) == np.prod(cells)
     assert np.abs(vtk_to_numpy(T) - (300 + middle @ [10, 20, 40])).max() < 1e-9 + 400 * 1.2e-7 * (precision == "single")
@@ -191,6 +199,7 @@ def test_history_and_probes(tmp_path):
     run = Run(Case(data), folder=tmp_path, out=io.StringIO())
     rho = float(run.flow.field("rho").mean())
     u = run.flow.field("u")[0]
+
     assert run() == 0
     with h5py.File(tmp_path / "history.h5") as file:
         rows = {name: values[:] for name, values in file.items()}
@@ -198,6 +207,7 @@ def test_history_and_probes(tmp_path):
     assert rows["kinetic_energy"][0] == pytest.approx(rho * V * V / 4, rel=1e-12)
     assert rows["enstrophy"][0] == pytest.approx(k * k * V * V / 2, rel=2 * (k / 48) ** 2 / 6)  # second order
     assert list(rows["probe_u"][0]) == [u[0, 12], u[24, 47]]
+
     data["time"]["steps"] = 6
     assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart.h5")() == 0
 
@@ -229,6 +239,7 @@ def test_averages_in_time(tmp_path, scheme):
     names, states, flow = ["rho", "u", "v", "p", "T", "Y_CH4", "Y_O2"], [], run.flow
     add = flow.averages.add
     flow.averages.add = lambda: (states.append((flow.time, [flow.field(n) for n in names])), add())
+
     assert run() == 0 and len(states) == 4
     weights = np.diff([0.0, *(time for time, _ in states)])
     weights /= weights.sum()
@@ -243,6 +254,7 @@ def test_averages_in_time(tmp_path, scheme):
         found = {n: values[:].reshape(q["rho"].shape[1:]) for n, values in file.items()}
     wanted = {f"mean_{n}": mean[n] for n in names} | {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in "uvT"}
     wanted |= {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in names[-2:]}
+
     assert found.keys() - wanted.keys() == {"cov_u_v", *(f"rms_{n}" for n in names)}
 
     def largest(n):
@@ -263,6 +275,7 @@ def test_averages_in_time(tmp_path, scheme):
     whole = restart_of(tmp_path)
     again = Run(Case(data), folder=tmp_path / "rest", out=io.StringIO(), restart=tmp_path / "restart-before.h5")
     assert again.flow.steps == 5 and again() == 0 and same(whole, restart_of(tmp_path / "rest"))
+
     data["output"]["averages_from"] = states[2][0]
     late = Run(Case(data), folder=tmp_path / "late", out=io.StringIO(), restart=tmp_path / "restart-before.h5")
     assert late() == 0 and late.flow.averages.weight == pytest.approx(states[3][0] - states[2][0], rel=1e-12)
@@ -277,6 +290,7 @@ def test_probes_have_the_values_of_their_cells(tmp_path, scheme):
     case = Case.from_file(small(tmp_path, steps=1, scheme=scheme))
     case.output["probes"] = [[1e-6, 1e-6, 1e-6], [1.2e-3, 0.5e-3, 0.99e-3]]
     run = Run(case, folder=tmp_path / "out", out=io.StringIO())
+
     assert run() == 0
 
     with h5py.File(tmp_path / "out/history.h5") as file:
@@ -312,9 +326,11 @@ def test_memory_and_what_stays_in_the_long_case(tmp_path):
         r"mass of a species (\S+), momentum in x (\S+), momentum in y (\S+), energy (\S+)\n", out.getvalue()
     )
     mass, along, across, energy = map(float, kept.groups())
+
     assert max(mass, along, energy) < 5e-15, kept
     assert across < 5e-14  # the walls give and take 1000 times the flow's own momentum
     before, after = map(
         float, re.search(r"memory: (\S+) MiB after 100 steps, (\S+) MiB at the end", out.getvalue()).groups()
     )
+
     assert 10 < before and after < before + 2  # a row of a field kept each step would be 3 kB: 1 MiB

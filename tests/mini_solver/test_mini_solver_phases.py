@@ -71,10 +71,12 @@ def test_one_phase_is_as_without_the_option(states):
     found = flow_properties(mixture(phases="equilibrium"), state)
     names = "e_vol cv_vol gamma_c gruneisen eps_k h_Y"
     wanted = mixture().properties(names, T=state["T"], rho_k=state["rho_k"])
+
     for name in names.split():
         size = np.abs(wanted[name]).max() if name in ("eps_k", "h_Y") else np.abs(wanted[name])
         ours = found["h_carried" if name == "h_Y" else name]
         assert (np.abs(ours - wanted[name]) <= 1e-11 * size).all(), name
+
     assert np.allclose(found["gamma_eq"], found["gamma_c"], rtol=1e-12)
 
 
@@ -85,11 +87,13 @@ def test_two_phases_by_differences_of_the_flash(states):
     state = {name: values[..., two] for name, values in states.items()}
     state = {name: values[..., 2:-2] for name, values in state.items()}  # away from the boundaries
     found = flow_properties(mix, state)
+
     assert (found["eps_k"][0] == found["eps_k"][1]).all()
 
     h = 1e-5
     low, high = (mix.properties("rho e", T=state["T"] * (1 + s * h), p=state["p"], X=X) for s in (-1, 1))
     eps = (high["rho"] * high["e"] - low["rho"] * low["e"]) / (high["rho"] - low["rho"])
+
     assert np.allclose(found["eps_k"][0], eps, rtol=1e-5)
 
     step = 1e-5 * np.abs(state["e"])
@@ -123,6 +127,7 @@ def test_temperature_of_energy_from_its_own_and_from_another_start(states):
     mix = mixture(phases="equilibrium")
     program = mix.program(kernels=["equilibrium_flow_temperature_e"], backend="cpu")
     n = states["T"].size
+
     for off, cold in ((1.0, False), (1.01, False), (1.2, True)):
         arrays = {name: np.array(states[name]).reshape(-1, n) for name in program.reads}
         arrays["T"] *= off
@@ -153,6 +158,7 @@ def test_a_stream_of_two_phases_between_an_inlet_and_an_outlet(given):
         kind="inlet", velocity=[20.0, 0, 0], X={"CH4": 0.6, "O2": 0.4}, **{given: 152.0 if given == "T" else h}
     )
     f = stream(16, {"x_low": inlet, "x_high": {"kind": "outlet", "p": 2e6}})
+
     assert (f.field("phases_status") == 1).all()
 
     f.take(30)
@@ -177,12 +183,15 @@ def test_any_number_of_queued_steps_gives_the_same_bits():
     """A step of length 0 keeps p, T and what starts the next search."""
     initial = dict(T="140 + 20*sin(2*pi*x)", p=2e6, u=20.0, X={"CH4": 0.6, "O2": "rest"})
     states = []
+
     for queue in (1, 7):
         f = tools.flow_of([24], [0.0], [1.0], initial, 1.0, MIXTURE, scheme="apec")
         f.queue = queue
+
         for end in (1e-3, 2.5e-3):
             while f.time < end * (1 - 1e-12):
                 f.advance(queue, end, end * (1 - 1e-12))
+
         states.append(f.state())
 
     assert {0.0, 1.0} <= set(f.field("phases_status").ravel())
@@ -235,6 +244,7 @@ def one_rank(tmp_path_factory):
     folder = tmp_path_factory.mktemp("jet")
     case, out = folder / "jet.toml", io.StringIO()
     case.write_text(JET)
+
     assert Run(Case.from_file(case), folder=folder / "one", out=out)() == 0
 
     return case, folder / "one", out.getvalue()
@@ -247,6 +257,7 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one_rank, tmp_
     pytest.importorskip("mpi4py")
     case, folder, _ = one_rank
     one = restart_of(folder)
+
     assert one["Q"].shape[0] == 3 + 2 + 2 + 2  # velocity, p and T, ln_kappa, eta and phases_status
     assert {0.0, 1.0} <= set(one["Q"][-1].ravel())
 
@@ -263,9 +274,11 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one_rank, tmp_
 def test_fields_and_lines_of_two_phases(one_rank):
     _, folder, lines = one_rank
     assert "2-phase" in lines and "vapour and liquid in equilibrium" in lines
+
     with h5py.File(folder / "fields-00000024.h5") as file:
         status, beta = file["phases_status"][:], file["beta_volume"][:]
         assert file["rho_l"].attrs["units"] == "kg/m3" and file["beta"].attrs["units"] == "1"
+
         two = status == 1
         assert 0 < two.sum() < two.size and (beta[two] > 0).all() and (beta[two] < 1).all()
         assert set(beta[~two]) <= {0.0, 1.0}
@@ -333,11 +346,13 @@ def test_fields_of_phases_are_unknown_without_the_option(tmp_path, capsys):
     data = copy.deepcopy(GOOD)
     data["mixture"] = {"file": FILE, "species": ["CH4", "O2"]}
     f = Flow(Case(data))
+
     with pytest.raises(CaseError, match="unknown field 'beta_volume'"):
         f.field("beta_volume")
 
     path = tmp_path / "wrong.toml"
     path.write_text(JET.replace('"apec"', '"double_flux"'))
     assert main([str(path), "--folder", str(tmp_path)]) == 1
+
     told = capsys.readouterr().err.splitlines()[-1]
     assert "[mixture] options: phases = 'equilibrium' needs [numerics] scheme = 'apec'" in told

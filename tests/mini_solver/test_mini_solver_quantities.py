@@ -63,6 +63,7 @@ def test_states_of_two_phases_are_those_of_their_energy():
     flow = Flow(Case(BOILING))
     found = flow.fields(["phases_status", "e_vol", "p", "rho", "h", "c", "c_frozen", "beta_mass"])
     two = found["phases_status"] == 1
+
     assert two.any() and not two.all()
 
     np.testing.assert_allclose(found["h"] * found["rho"], found["e_vol"] + found["p"], rtol=1e-9)
@@ -79,6 +80,7 @@ def test_files_have_them_with_units_and_a_run_that_goes_on_may_ask_for_others(tm
     Y = np.zeros((mix.ns, last["T"].size))
     Y[[mix.names.index("CH4"), mix.names.index("O2")]] = last["Y_CH4"], last["Y_O2"]
     wanted = mix.properties("cp", T=last["T"], p=last["p"], Y=Y)["cp"]
+
     np.testing.assert_allclose(last["cp"], wanted, rtol=1e-12)
     with h5py.File(tmp_path / "fields-00000002.h5") as file:
         assert file["cp"].attrs["units"] == "J/kg/K"
@@ -91,6 +93,7 @@ def test_files_have_them_with_units_and_a_run_that_goes_on_may_ask_for_others(tm
     more = dict(LAYER, time={"steps": 4})
     run(more, tmp_path, restart=tmp_path / "restart.h5", history=1, probes=probes, quantities=["X_CH4", "mu"])
     after = datasets(tmp_path / "history.h5")
+
     assert [*after["step"]] == [0, 1, 2, 3, 4]
     assert np.isnan(after["probe_mu"][:3]).all() and (after["probe_mu"][3:] > 0).all()
     assert np.isnan(after["probe_cp"][3:]).all() and np.isfinite(after["probe_X_CH4"]).all()
@@ -126,6 +129,7 @@ def test_what_a_flow_holds_constant_is_shown(tmp_path):
     case = dict(LAYER, numerics=dict(viscous=True), transport=dict(mu=3e-5, lam=0.05, D=1e-7))
     case["boundary"] = dict(y="slip_wall")
     run(case, tmp_path, fields=2, history=1, probes=[[2e-4, 7e-4]], quantities=["mu", "cp"], precision="double")
+
     assert (datasets(tmp_path / "fields-00000002.h5")["mu"] == 3e-5).all()
     assert (datasets(tmp_path / "history.h5")["probe_mu"] == 3e-5).all()
 

@@ -34,12 +34,15 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, sche
     pytest.importorskip("mpi4py")
     case = small(tmp_path, scheme=scheme)
     case.write_text(case.read_text() + "fields = 2\n")
+
     assert main([str(case), "--folder", str(tmp_path / "one")]) == 0
     one = restart_of(tmp_path / "one")
     names = [path.name for path in (tmp_path / "one").glob("*.h5") if path.name != "history.h5"]  # which has sums
+
     assert {"averages.h5", "fields-00000002.h5", "restart.h5"} < set(names)
     half = tmp_path / "half.toml"
     half.write_text(case.read_text().replace("steps = 4", "steps = 2"))
+
     assert run(half, "--folder", tmp_path / "half", ranks=2).returncode == 0
 
     whole = [("half", 3, ("--restart", tmp_path / "half/restart.h5")), *((f"r{n}", n, ()) for n in numbers)]
@@ -114,9 +117,11 @@ def test_a_jet_has_the_same_bits_on_several_ranks(tmp_path, what):
 
     words = [case, *(w for c in changes for w in ("--set", c))]
     assert main([*map(str, words), "--folder", str(tmp_path / "one")]) == 0
+
     done = run(*words, "--folder", tmp_path / "many", "--set", f"parallel.ranks={ranks}", ranks=int(np.prod(ranks)))
     assert done.returncode == 0, done.stderr
     assert same(*(restart_of(tmp_path / name) for name in ("one", "many")))
+
     a, b = (h5py.File(tmp_path / name / "restart.h5").attrs["passed"] for name in ("one", "many"))
     assert np.abs(a - b).max() <= 1e-14 * np.abs(a).max()  # sums over the faces, in another order
 
@@ -151,8 +156,10 @@ def test_scaling_measures_and_compares_bits(tmp_path):
     pytest.importorskip("mpi4py")
     done = run("scaling", "--cells", 9, "--steps", 2, "--json", tmp_path / "rows.json", ranks=3)
     assert done.returncode == 0, done.stdout + done.stderr
+
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert [(r["kind"], r["ranks"]) for r in rows] == [(k, n) for k in ("strong", "weak") for n in (1, 2, 3)]
+
     strong, weak = rows[:3], rows[3:]
     assert {tuple(r["cells"]) for r in strong} == {(9, 9, 9)} and [int(np.prod(r["cells"])) for r in weak] == [
         729,
@@ -166,6 +173,7 @@ def test_scaling_measures_and_compares_bits(tmp_path):
         for r in group:
             assert r["rate"] == pytest.approx(np.prod(r["cells"]) / r["step"])
             assert r["efficiency"] == pytest.approx(r["rate"] / group[0]["rate"] / r["ranks"])
+
             shares = [r[n] for n in ("properties", "fluxes", "exchange", "update", "rest")]
             # parts of one time; a timer holds a little of what it is read with
             assert (
@@ -184,6 +192,7 @@ def test_ranks_with_the_same_error_tell_it_once(tmp_path):
     pytest.importorskip("mpi4py")
     done = run(small(tmp_path), "--set", "numerics.cfll=1", ranks=2)
     assert done.returncode == 1 and "Traceback" not in done.stderr
+
     told = [line for line in done.stderr.splitlines() if line.startswith("python -m examples.mini_solver")]
     assert len(told) == 1 and "unknown key 'cfll', did you mean 'cfl'" in told[0], done.stderr
 
@@ -198,7 +207,7 @@ def test_processes_that_are_no_ranks_of_one_run_are_refused(tmp_path):
 
 
 class Stranger:
-    """What an intercommunicator and the null communicator answer, without an MPI."""
+    """Answers as an intercommunicator and the null communicator, without an MPI."""
 
     rank, size, allgather, Isend = 0, 1, None, None
 

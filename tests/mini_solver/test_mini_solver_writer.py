@@ -46,9 +46,11 @@ def test_a_job_that_fails_is_the_last():
 
     writer.do(done.append, 1)
     writer.do(fails)
+
     with pytest.raises(OutputError, match="full"):
         writer.do(done.append, 2)
         writer.wait()
+
     with pytest.raises(OutputError, match="full"):
         writer.do(done.append, 3)
 
@@ -73,6 +75,7 @@ def test_frames_and_their_film(tmp_path):
     for path in paths:
         with Image.open(path) as picture:
             middles.append(picture.getpixel((picture.width // 2, picture.height // 2)))
+
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames == 3 and len(set(middles)) == 3
 
@@ -85,6 +88,7 @@ def test_a_film_of_many_frames_has_some_of_them(tmp_path, monkeypatch):
     monkeypatch.setattr(frames, "MOST", 2)
     out = io.StringIO()
     case = Case({**CASE, "time": {"steps": 4}, "output": {"frames": 1}})
+
     assert Run(case, folder=tmp_path, out=out)() == 0
 
     assert len(list(tmp_path.glob("frame-*.png"))) == 5 and "frames.gif, every 3 frames" in out.getvalue()
@@ -132,6 +136,7 @@ def test_a_picture_that_cannot_be_written_is_named(tmp_path, why):
     """A full disk's own error has no name. /dev/full stands for one."""
     pytest.importorskip("matplotlib")
     path = tmp_path / "file" / "frame.png"
+
     if why == "a full disk":
         path.parent.mkdir()
         path.with_name("frame.png.part").symlink_to("/dev/full")

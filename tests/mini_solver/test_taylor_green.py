@@ -32,6 +32,7 @@ def compared(folder, *arguments):
 def test_ours_against_the_reference(tmp_path):
     text, rows = compared(tmp_path, "--ours", "central", "central, PR N2", "--cells", "16", "--times", "1", "2")
     assert [r["solver"] for r in rows] == ["mini solver, central", "mini solver, central, PR N2"]
+
     for row in rows:
         # 0.9 % of the energy has been dissipated by then, by a flow of a few modes; compressibility is M^2 of the
         # velocity
@@ -39,6 +40,7 @@ def test_ours_against_the_reference(tmp_path):
         assert row["rate"] == pytest.approx(
             max(16**3 * row["stages"] * n / t for n, t in zip(row["steps"], row["seconds"]))
         )
+
     # nitrogen at 1 bar and 300 K: Z is 0.9998, gamma 1.401
     assert rows[0]["kinetic"][2] == pytest.approx(rows[1]["kinetic"][2], rel=1e-4)
     printed = [float(x) for x in re.findall(r"-, ([-+][\d.e-]+) \(", text)]

@@ -117,8 +117,8 @@ def critical_constants(delta1, delta2):
 
 @lru_cache(None)
 def _critical_constants(shape, u, w):
-    """Those of u = delta1 + delta2 and w = delta1 delta2 (bytes of longdoubles), from dp/dv = d2p/dv2 = 0 at Tc, pc. In
-    eta = b/v these are two equations for eta, solved by bisection of their common condition."""
+    """Critical constants by u = delta1 + delta2 and w = delta1 delta2 (bytes of longdoubles), from dp/dv = d2p/dv2 = 0
+    at Tc, pc. In eta = b/v these are two equations for eta, solved by bisection of their common condition."""
     u, w = (np.frombuffer(x, LD).reshape(shape) for x in (u, w))
     low, high = np.zeros(shape, LD), np.ones(shape, LD)
 

@@ -326,10 +326,14 @@ def temperature(function, target, sp):
     )
 
 
+def _with_errors_as(T, *others):
+    """The other variables of a state: plain numbers if T is plain, with their errors if T is Tracked."""
+    return others if isinstance(T, Tracked) else tuple(value(x) for x in others)
+
+
 def t_from_h_p(sp, o, h, p, Y, R_s, T_start=None):
     def f(T, sp):
-        tracked = isinstance(T, Tracked)
-        q = state_at(T, *(x if tracked else value(x) for x in (p, Y, R_s)), sp, o)
+        q = state_at(T, *_with_errors_as(T, p, Y, R_s), sp, o)
         return q.h, q.cp, q.undecided
 
     return temperature(f, value(h), sp)
@@ -337,15 +341,14 @@ def t_from_h_p(sp, o, h, p, Y, R_s, T_start=None):
 
 def t_from_s_p(sp, o, s, p, Y, W, R_s, T_start=None):
     def f(T, sp):
-        tracked = isinstance(T, Tracked)
-        q = state_at(T, *(x if tracked else value(x) for x in (p, Y, R_s)), sp, o)
+        q = state_at(T, *_with_errors_as(T, p, Y, R_s), sp, o)
         return q.s, q.cp / T, q.undecided
 
     return temperature(f, value(s), sp)
 
 
 def t_from_e_rho(sp, o, e, rho, Y, R_s, T_start=None):
-    # Of equation mapped e may fall with T far below freezing; then there are two T, or none.
+    # By equation mapped e may fall with T far below freezing: there are then two T, or none.
     falls = np.zeros(e.shape, bool)
     if o["equation"] == "mapped":
         for cold in np.geomspace(20, 300, 12):
@@ -353,8 +356,7 @@ def t_from_e_rho(sp, o, e, rho, Y, R_s, T_start=None):
             falls |= energy_at(*given, plain(sp), o)[1] <= 0
 
     def f(T, sp):
-        tracked = isinstance(T, Tracked)
-        energy, cv = energy_at(T, *(x if tracked else value(x) for x in (rho, Y, R_s)), sp, o)
+        energy, cv = energy_at(T, *_with_errors_as(T, rho, Y, R_s), sp, o)
         return energy, cv, falls
 
     return temperature(f, value(e), sp)
@@ -375,7 +377,7 @@ def _sums_and_free(T, rho, Y, sp, o):
 
 
 def t_from_p_rho(sp, o, p, rho, Y, R_s, T_start=None):
-    # Of equation mapped p of cold water falls with T: there are two T.
+    # By equation mapped p of cold water falls with T: there are two T.
     falls = np.zeros(p.shape, bool)
     if o["equation"] == "mapped":
         given = tuple(value(x) for x in (rho, Y, R_s))
@@ -383,8 +385,7 @@ def t_from_p_rho(sp, o, p, rho, Y, R_s, T_start=None):
             falls |= pressure_at(np.full(p.shape, LD(cold)), *given, plain(sp), o)[1] <= 0
 
     def f(T, sp):
-        tracked = isinstance(T, Tracked)
-        of_T, slope = pressure_at(T, *(x if tracked else value(x) for x in (rho, Y, R_s)), sp, o)
+        of_T, slope = pressure_at(T, *_with_errors_as(T, rho, Y, R_s), sp, o)
         return of_T, slope, falls
 
     found = temperature(f, value(p), sp)

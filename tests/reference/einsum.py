@@ -29,51 +29,86 @@ class Call:
         return self.listed if self.listed else (self.text, *self.operands)
 
 
+TYPES = ["float64", "float32", "complex128", "complex64"]
+
+
 def random_call(rng) -> Call:
     """Up to 7 operands and 6 letters; an ellipsis, repeated indices, broadcast extents, scalars, types, strides."""
+    sizes = _random_sizes(rng)
+    dots = [int(rng.choice([1, 2, 3])) for _ in range(rng.integers(0, 3))] if rng.random() < 0.4 else []
+    kinds = str(rng.choice(["same", "mixed", "whole"], p=[0.6, 0.3, 0.1]))
+    same = str(rng.choice(TYPES))
+
+    words, operands = [], []
+    for _ in range(rng.integers(1, 8 if rng.random() < 0.2 else 5)):
+        word, shape = _random_operand(rng, sizes, dots)
+        words.append(word)
+        operands.append(_array(rng, shape, _random_type(rng, kinds, same)))
+        if not shape and rng.random() < 0.3:
+            operands[-1] = operands[-1].item()  # a number of Python's
+
+    text = _random_text(rng, words)
+    listed = _listed(text, operands) if rng.random() < 0.25 else None
+    return Call(text, operands, listed, bool(rng.random() < 0.3), str(rng.choice(list("KKKCFA"))))
+
+
+def _random_sizes(rng) -> dict[str, int]:
+    """{letter: extent}, of at most MOST turns; few have no turn."""
     letters = list(rng.permutation(list("abcdefXY"))[: rng.integers(1, 7)])
     sizes = {letter: int(rng.choice([1, 2, 3, 4, 5, 8, 13])) for letter in letters}
     if rng.random() < 0.03:
         sizes[letters[0]] = 0
+
     while math.prod(sizes.values()) > MOST:
         sizes[max(sizes, key=sizes.__getitem__)] = 2
-    free = [int(rng.choice([1, 2, 3])) for _ in range(rng.integers(0, 3))] if rng.random() < 0.4 else []
-    kinds = str(rng.choice(["one", "mixed", "whole"], p=[0.6, 0.3, 0.1]))
-    one = str(rng.choice(["float64", "float32", "complex128", "complex64"]))
 
-    parts, operands, used = [], [], set()
-    for _ in range(rng.integers(1, 8 if rng.random() < 0.2 else 5)):
-        own = [letter for letter in letters if rng.random() < 0.5]
-        if own and rng.random() < 0.2:
-            own.insert(int(rng.integers(0, len(own) + 1)), own[0])  # a diagonal
-        own = list(rng.permutation(own)) if own else []
-        shape = [sizes[i] for i in own]
-        for place, index in enumerate(own):
-            if rng.random() < 0.1 and own.count(index) == 1:
-                shape[place] = 1  # broadcast
-        word = "".join(own)
-        if free and rng.random() < 0.6:
-            at = int(rng.integers(0, len(own) + 1))
-            tail = free[int(rng.integers(0, len(free) + 1)) :]
-            tail = [1 if rng.random() < 0.2 else x for x in tail]
-            word, shape = word[:at] + "..." + word[at:], [*shape[:at], *tail, *shape[at:]]
-        parts.append(word)
-        used |= set(own)
-        dtype = one if kinds == "one" else str(rng.choice(["int8", "int32", "bool"]))
-        if kinds == "mixed":
-            dtype = str(rng.choice(["float64", "float32", "complex128", "complex64", "int16", "float16"]))
-        operands.append(_array(rng, shape, dtype))
-        if not shape and rng.random() < 0.3:
-            operands[-1] = operands[-1].item()  # a number of Python's
+    return sizes
 
-    dots = "..." if any("..." in part for part in parts) else ""
-    kept = [letter for letter in rng.permutation(sorted(used)) if rng.random() < 0.5] if used else []
+
+def _random_operand(rng, sizes, dots) -> tuple[str, list[int]]:
+    """(indices, shape) of an operand. dots: extents of the ellipsis; an operand may have the last of them."""
+    own = [letter for letter in sizes if rng.random() < 0.5]
+    if own and rng.random() < 0.2:
+        own.insert(int(rng.integers(0, len(own) + 1)), own[0])  # a diagonal
+    own = list(rng.permutation(own)) if own else []
+
+    shape = [sizes[letter] for letter in own]
+    for place, letter in enumerate(own):
+        if rng.random() < 0.1 and own.count(letter) == 1:
+            shape[place] = 1  # broadcast
+
+    word = "".join(own)
+    if dots and rng.random() < 0.6:
+        at = int(rng.integers(0, len(own) + 1))
+        tail = dots[int(rng.integers(0, len(dots) + 1)) :]
+        tail = [1 if rng.random() < 0.2 else extent for extent in tail]
+        word = word[:at] + "..." + word[at:]
+        shape = [*shape[:at], *tail, *shape[at:]]
+
+    return word, shape
+
+
+def _random_type(rng, kinds: str, same: str) -> str:
+    """The type of an operand."""
+    dtype = same if kinds == "same" else str(rng.choice(["int8", "int32", "bool"]))
+    if kinds == "mixed":
+        dtype = str(rng.choice([*TYPES, "int16", "float16"]))
+
+    return dtype
+
+
+def _random_text(rng, words: list[str]) -> str:
+    """The string: the operands' indices, most times with an arrow and some of them in any order."""
+    dots = "..." if any("..." in word for word in words) else ""
+    used = sorted(set("".join(words)) - {"."})
+    kept = [letter for letter in rng.permutation(used) if rng.random() < 0.5] if used else []
     at = int(rng.integers(0, len(kept) + 1))
-    text = ",".join(parts)
+
+    text = ",".join(words)
     if rng.random() < 0.8 or not text.strip(","):
         text += "->" + "".join(kept[:at]) + dots + "".join(kept[at:])
-    listed = _listed(text, operands) if rng.random() < 0.25 else None
-    return Call(text, operands, listed, bool(rng.random() < 0.3), str(rng.choice(list("KKKCFA"))))
+
+    return text
 
 
 def _array(rng, shape, dtype):

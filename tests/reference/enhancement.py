@@ -52,7 +52,7 @@ def susceptibility(q):
 
 
 def enhancement(q):
-    """What is added to the conductivity."""
+    """The enhancement of the conductivity."""
     cp, cv = q.cp, q.cv
     xi = LD("0.266") * q.l_mean * np.sqrt(q.susceptibility / GAMMA_0)
     y = xi / (LD("0.863") * q.l_mean - LD("0.024e-9"))

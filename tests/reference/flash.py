@@ -105,46 +105,86 @@ class Fluid:
     # ---- one phase
     def parts(self, f, w):
         """R_i, C_i and p/(RT) of sums f at the root w; complex or not."""
-        B, x = f.B, f.B / w
-        u, q = f.d1 + f.d2, f.d1 * f.d2
-        b, inv_RT = self.b[:, None], 1 / self.RT
-        Delta = 1 + u * x + q * x * x
+        B, x, inv_RT = f.B, f.B / w, 1 / self.RT
+        b = self.b[:, None]
+        Delta = self._delta(f, x)
         pi = f.n / (w - B) - f.D * inv_RT / (w * w * Delta)
-        K, K_i, C_i = -np.log(w - B), b / (w - B), 0.0
 
+        # Repulsion K and attraction L, with their slopes in n_i.
+        K = -np.log(w - B)
+        K_i = b / (w - B)
+        C_i = 0.0
         if self.delta is None:
-            gap = f.d1 - f.d2
-            psi = x / B if gap == 0 else np.log((1 + f.d1 * x) / (1 + f.d2 * x)) / (gap * B)
-            L, L_i = psi, b * (x / (B * B * Delta) - psi / B)
+            L, L_i = self._attraction(f, x, Delta)
         else:
-            y = NODES[:, None] * x
-            over = WEIGHTS[:, None] * x / (1 + u * y + q * y * y)
-            J0 = over.sum(0)
-            slope = 1 - 2 / ((1 + f.d1) * (1 + f.d1))
-            weights = (over * over) * (y - y * y) / (WEIGHTS[:, None] * x)  # of the integrals' slopes in delta
-            L, L_B, L_d = J0 / B, x / (B * B * Delta) - J0 / (B * B), -slope * weights.sum(0) / B
-            of_c = []
-            if self.c is not None:
-                powers, I, sum_I = 1.0, -np.log(1 - x), 0.0
-                for k in (1, 2, 3):
-                    powers = powers * x
-                    I = I - powers / k
-                    J, J_d = (y ** (k + 1) * over).sum(0), -slope * (y ** (k + 1) * weights).sum(0)
-                    sum_I = sum_I + k * f.c[k] * I / B
-                    K_i = K_i + f.n * 0 + b * (k * f.c[k] * (x * powers / (1 - x) - I) / (B * B))
-                    L = L + k * f.c[k] * J / (B * B)
-                    L_B = L_B + k * f.c[k] * (x * x * powers / Delta - 2 * J) / (B * B * B)
-                    L_d = L_d + k * f.c[k] * J_d / (B * B)
-                    of_c.append((k, k * I / B, k * J / (B * B)))
-                K = K + sum_I
-            L_i = L_B * b + L_d * f.delta_i
-            for k, K_c, L_c in of_c:
-                K_i, L_i = K_i + K_c * self.c[k], L_i + L_c * self.c[k]
-            if self.c is not None:
-                moment = x * (f.c[1] + x * (2 * f.c[2] + x * 3 * f.c[3]))
-                C_i = self.c[0] + x * (self.c[1] + x * (self.c[2] + x * self.c[3])) - self.swelling + b * moment / B
+            L, L_i, moments = self._attraction_of_shapes(f, x)
+
+        if self.c is not None:
+            more_K, more_K_i, more_L, more_L_i = self._by_the_map(f, x, Delta, moments)
+            K, K_i = K + more_K, K_i + more_K_i
+            L, L_i = L + more_L, L_i + more_L_i
+            C_i = self._translation(f, x)
+
         R_i = K + f.n * K_i - (f.D_i * L + f.D * L_i) * inv_RT
         return R_i, C_i, pi
+
+    @staticmethod
+    def _delta(f, x):
+        """(1 + delta_1 x)(1 + delta_2 x)"""
+        u, q = f.d1 + f.d2, f.d1 * f.d2
+        return 1 + u * x + q * x * x
+
+    def _attraction(self, f, x, Delta):
+        """L and L_i of an equation whose delta_1 and delta_2 are the same for all species."""
+        B, gap = f.B, f.d1 - f.d2
+        psi = x / B if gap == 0 else np.log((1 + f.d1 * x) / (1 + f.d2 * x)) / (gap * B)
+        return psi, self.b[:, None] * (x / (B * B * Delta) - psi / B)
+
+    def _attraction_of_shapes(self, f, x):
+        """L and L_i where delta_1 depends on the composition, by quadrature on (0, x); and its moments, a function."""
+        B, b = f.B, self.b[:, None]
+        y = NODES[:, None] * x
+        over = WEIGHTS[:, None] * x / self._delta(f, y)
+        slope = 1 - 2 / ((1 + f.d1) * (1 + f.d1))  # of u = delta_1 + delta_2 in delta_1; delta_1 delta_2 = 1 - u
+        weights = (over * over) * (y - y * y) / (WEIGHTS[:, None] * x)
+
+        def moment(k):
+            """(integral of y^k/Delta, its slope in delta_1)"""
+            return (y**k * over).sum(0), -slope * (y**k * weights).sum(0)
+
+        J, J_d = moment(0)
+        L = J / B
+        L_B = x / (B * B * self._delta(f, x)) - J / (B * B)
+        L_d = J_d / B
+        return L, L_B * b + L_d * f.delta_i, moment
+
+    def _by_the_map(self, f, x, Delta, moment):
+        """Additions to K, K_i, L and L_i by the volume map of equation `mapped`, sum_k c_k x^k."""
+        B, b = f.B, self.b[:, None]
+        K, K_i, L, L_i = 0.0, 0.0, 0.0, 0.0
+        power, I = 1.0, -np.log(1 - x)
+
+        for k in (1, 2, 3):
+            power = power * x  # x^k
+            I = I - power / k  # integral of y^k/(1 - y)
+            J, J_d = moment(k + 1)
+            c, c_i = f.c[k], self.c[k]
+
+            K = K + k * c * I / B
+            K_i = K_i + b * (k * c * (x * power / (1 - x) - I) / (B * B)) + k * I / B * c_i
+
+            L_B = k * c * (x * x * power / Delta - 2 * J) / (B * B * B)
+            L_d = k * c * J_d / (B * B)
+            L = L + k * c * J / (B * B)
+            L_i = L_i + L_B * b + L_d * f.delta_i + k * J / (B * B) * c_i
+
+        return K, K_i, L, L_i
+
+    def _translation(self, f, x):
+        """C_i = dC/dn_i of V = w - C."""
+        of_species = self.c[0] + x * (self.c[1] + x * (self.c[2] + x * self.c[3])) - self.swelling
+        moment = x * (f.c[1] + x * (2 * f.c[2] + x * 3 * f.c[3]))
+        return of_species + self.b[:, None] * moment / f.B
 
     def _ln_phi(self, f, w):
         R_i, C_i, _ = self.parts(f, w)

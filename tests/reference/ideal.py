@@ -45,7 +45,7 @@ def nasa9(T, rows, T_break):
 
 
 def state(T, p, R_s, cp_ig, h_ig):
-    """What an ideal gas of specific gas constant R_s [J/kg/K] has at T, p; h_p is zero."""
+    """Properties of an ideal gas of specific gas constant R_s [J/kg/K] at T, p; h_p is zero."""
     v = R_s * T / p  # m3/kg
     zero = 0 * (T * p)
 

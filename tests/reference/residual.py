@@ -151,18 +151,18 @@ def transport(T, rho, W, cp_mol, entropy, m):
 
 
 def inputs(T, rho, W, entropy, m):
-    """What the kernels hand each other, by name."""
+    """Intermediate results of the kernels, by name."""
     return mixture_inputs(m) | coefficients(m) | dict(eta0=dilute(T, m), excess_unit=unit(T, rho, W, entropy))
 
 
 def mixture_inputs(m):
-    """What residual_mixture writes, by name."""
+    """Outputs of residual_mixture, by name."""
     sigma2 = np.cbrt(m.sigma3) ** 2
     return dict(inv_eps_m=1 / m.eps, inv_M_m=1 / m.M, scale_m=np.sqrt(m.M) / sigma2)
 
 
 def coefficients(m):
-    """What residual_coefficients writes, by name."""
+    """Outputs of residual_coefficients, by name."""
     return {f"{name}_m": getattr(m, name) for name in NAMES[:-1]} | dict(Tc_mean=m.Tc)
 
 

@@ -1,4 +1,4 @@
-"""One entry for each point kernel: its declared reads in, its writes out, by the equations of the oracle.
+"""An entry for each point kernel: its declared reads in, its writes out, by the equations of the oracle.
 
 An entry is called as f(sp, options, **reads) with sp = species.arrays(...) holding `fit` for kinetic diffusion,
 `viscosity` {law: (factor, constant)} and `table_error` of tabulated kernels (diffusion.takahashi).
@@ -146,7 +146,7 @@ def enthalpy_slopes(sp, o, q):
 
 
 def chung_inputs(T, rho, M, m, form):
-    """What the Chung kernels hand each other, by name, from m = pair_rules(...)."""
+    """Intermediate results of the Chung kernels, by name, from m = pair_rules(...)."""
     sigma = np.cbrt(m.sigma3)
     y = chung.reduced_density(rho, M, m, form)
 

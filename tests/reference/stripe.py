@@ -1,4 +1,4 @@
-"""What kernels.marshal has to do, in NumPy."""
+"""The work of kernels.marshal, in NumPy."""
 
 import numpy as np
 

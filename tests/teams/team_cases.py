@@ -1,4 +1,4 @@
-"""What the tests of team kernels share: backends, the kernels of teams.h."""
+"""Shared by the tests of team kernels: backends, the kernels of teams.h."""
 
 import contextlib
 import functools
@@ -50,6 +50,12 @@ def compiled_for(declared, where):
     if where == "cpu":
         return get_backend("cpu").compile(source)
     return MACHINE_CODE(source, where)
+
+
+def assert_arrays(be, arrays, **wanted):
+    """The arrays of a launch have these values, to the last bit."""
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(be.to_host(arrays[name]), values, err_msg=name)
 
 
 # members x lanes: parts of warps, whole ones, several, and a last one that is not whole

@@ -48,6 +48,7 @@ def test_pairs_of_a_fortran_host(where, tmp_path):
 
     both = "host was written, and device before it: sync('host') comes between"
     assert both in got["both"][1] if apart else got["both"] == (0, "")
+
     for call, words in {
         "overlap": "array 'A' to pair overlaps 'A', which is paired",
         "gaps": "array 'x' to pair has gaps between its elements",

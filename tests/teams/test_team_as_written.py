@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel
+from team_cases import assert_arrays, kernel
 
 from kernels import ArgumentError, League, MDRange, Range, Sizes, get_backend
 
@@ -41,6 +41,7 @@ def test_the_place_of_the_least_of_four_indices(be, order, mark):
             v.ravel()[[3, 8]] = v.min() - 1
         arrays = be.placed(v=v if mark else v.astype(float))
         got = LEAST[order, mark].run(arrays, be, quick=True)
+
         assert got["sum"] == v.sum()
         assert got["least_at"] == (v.argmin() if v.size else -1)
         if v.size:
@@ -63,13 +64,14 @@ WEIGHTED = {
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("kind", WEIGHTED)
 def test_a_histogram_by_scattered_arrays(kind, threads):
-    """Of none, one and many numbers in one bin and in many; weights are whole, so that sums are exact."""
+    """No number, one and many, in one bin and in many. Weights are integers, so that sums are exact."""
     rng, backend = np.random.default_rng(7), get_backend("cpu", threads=threads)
     for n in (0, 1, 7, 100003):
         for bins in (1, 7, 1000):
             bin_ = rng.integers(0, bins, n).astype(np.int32 if kind == "int32" else np.int64)
             w, count, weight = rng.integers(-9, 9, n).astype(float), np.zeros(bins, bin_.dtype), np.zeros(bins)
             WEIGHTED[kind].run({"bin": bin_, "w": w, "count": count, "weight": weight}, backend, quick=True)
+
             np.testing.assert_array_equal(count, np.bincount(bin_, minlength=bins))
             np.testing.assert_array_equal(weight, np.bincount(bin_, w, minlength=bins))
 
@@ -124,11 +126,11 @@ def test_targets_of_four_bytes_and_of_one(be, team, vector):
         k = np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
         arrays = be.placed(k=k, x=k * 10.0, out=np.zeros((3, 10), np.int64), told=np.zeros(team, np.int64))
         SMALL.run(arrays, be, Sizes(team, vector), quick=True)
+
         most, least = k.max(), k.min()
         bits = np.bitwise_or.reduce(k)
         wanted = [k.sum(), most, least, bits, most * 10, (k > -7).all(), (k > 5).any(), k.argmin(), least, most]
-        np.testing.assert_array_equal(be.to_host(arrays["out"]), [wanted] * 3)
-        np.testing.assert_array_equal(be.to_host(arrays["told"]), np.ones(team))
+        assert_arrays(be, arrays, out=[wanted] * 3, told=np.ones(team))
 
 
 def test_an_array_with_a_number_for_each_member():
@@ -230,8 +232,6 @@ def test_numbers_that_are_equal_and_conditions_of_all(be, mode, check):
         same != (k > 1),
         same == ~is_set,
     ]
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.array(wanted, float))
-    np.testing.assert_array_equal(be.to_host(arrays["told"]), x == 0.5)
-    np.testing.assert_array_equal(be.to_host(arrays["at"]), i[::-1])
+    assert_arrays(be, arrays, out=np.array(wanted, float), told=x == 0.5, at=i[::-1])
     chosen = [big, 7 + i[::-1], big[::-1]] if is_3 else [i, big + k, big]
-    np.testing.assert_array_equal(be.to_host(arrays["chosen"]), chosen)
+    assert_arrays(be, arrays, chosen=chosen)

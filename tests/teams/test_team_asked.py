@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel
+from team_cases import assert_arrays, kernel
 
 from kernels import League, MDRange, Range
 from kernels.teams import texts
@@ -45,9 +45,7 @@ def test_each_index_has_an_answer(be, n):
     whole = {name: np.zeros(2, int) for name in ("count", "last")}
     arrays = be.placed(x=x, y=np.full(n, np.nan), taken=np.zeros(n, np.int32), **whole)
     ONCE.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["taken"]), np.ones(n))
-    np.testing.assert_array_equal(be.to_host(arrays["count"]), [n, 2 * n])
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), 2 * x)
+    assert_arrays(be, arrays, taken=np.ones(n), count=[n, 2 * n], y=2 * x)
 
 
 def test_a_counting_sort(be):
@@ -66,7 +64,7 @@ def test_a_counting_sort(be):
 def test_several_indices(be):
     arrays = be.placed(taken=np.zeros(50, np.int32), count=np.zeros(1, int))
     PAIRS.run(arrays, be, quick=True, I=20, J=31)
-    np.testing.assert_array_equal(be.to_host(arrays["count"]), [50])
+    assert_arrays(be, arrays, count=[50])
 
 
 @pytest.mark.parametrize("team", TEAMS)

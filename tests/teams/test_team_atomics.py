@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel
+from team_cases import JOINS, assert_arrays, kernel
 
 from kernels import Range, Sizes
 
@@ -33,6 +33,7 @@ def test_every_atomic(be):
     wanted[8:10] = n, -n
     wanted[10:14] = n, n, k.sum(), k.sum() + n
     wanted[14:18] = x.sum(), -x.sum(), n, -n
+
     for name in types:
         got = np.array(be.to_host(arrays[name]))
         bits = wanted.copy()
@@ -40,8 +41,10 @@ def test_every_atomic(be):
             bits[18:23] = 0, 2**20 - 1, (2**20 - 1) * (n // 20 % 2), 2**13 - 1, 7
         else:
             bits[18] = start[18]
+
         np.testing.assert_array_equal(got, bits, err_msg=name)
-    np.testing.assert_array_equal(be.to_host(arrays["packed"]), np.full(n, 2.0))
+
+    assert_arrays(be, arrays, packed=np.full(n, 2.0))
 
 
 JOINED = kernel(

@@ -5,7 +5,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel
+from team_cases import assert_arrays, kernel
 
 from kernels import League, Sizes, get_backend
 
@@ -56,6 +56,7 @@ def test_atomics_of_a_function_that_is_not_inlined():
     counts = np.zeros(1, np.int64)
     run = body.bind({"counts": counts}, get_backend("cpu"), quick=True)
     run()
+
     assert run.members == TEAM
     assert counts[0] == 3 * TEAM
 
@@ -67,6 +68,7 @@ def test_counts_on_a_cpu(where, threads):
     v = np.random.default_rng(threads).integers(0, BINS, (E, N))
     counts = np.zeros(BINS, np.int64)
     run = SHARED[where].bind({"v": v, "counts": counts}, get_backend("cpu", threads=threads), quick=True)
+
     for _ in range(2):
         run()
     np.testing.assert_array_equal(counts, 2 * np.bincount(v.ravel(), minlength=BINS))
@@ -78,7 +80,7 @@ def test_counts(be, where):
     v = np.random.default_rng(3).integers(0, BINS, (E, N))
     arrays = be.placed(v=v, counts=np.zeros(BINS, np.int64))
     SHARED[where].run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["counts"]), np.bincount(v.ravel(), minlength=BINS))
+    assert_arrays(be, arrays, counts=np.bincount(v.ravel(), minlength=BINS))
 
 
 def test_operations_in_scratch(be):
@@ -86,14 +88,19 @@ def test_operations_in_scratch(be):
     n = 20
     arrays = be.placed(real=np.full((E, 4), np.nan), whole=np.full((E, 4), -1), told=np.full((E, 5), -1))
     OPERATIONS.run(arrays, be, n=n, quick=True)
+
     modulo = 1
     for _ in range(n):
         modulo = 0 if modulo >= 3 else modulo + 1
 
-    np.testing.assert_array_equal(be.to_host(arrays["real"]), np.tile([1 + 2 * n, 1.5**n, 7, 0.5**n], (E, 1)))
-    np.testing.assert_array_equal(be.to_host(arrays["whole"]), np.tile([1 + 2 * n, 1, 7, modulo], (E, 1)))
+    assert_arrays(
+        be,
+        arrays,
+        real=np.tile([1 + 2 * n, 1.5**n, 7, 0.5**n], (E, 1)),
+        whole=np.tile([1 + 2 * n, 1, 7, modulo], (E, 1)),
+    )
     before = 1 + 2 * n
-    np.testing.assert_array_equal(be.to_host(arrays["told"]), np.tile([before, before + 2, before + 2, 5, 9], (E, 1)))
+    assert_arrays(be, arrays, told=np.tile([before, before + 2, before + 2, 5, 9], (E, 1)))
 
 
 @pytest.mark.parametrize("body", EACH)
@@ -102,6 +109,7 @@ def test_what_each_member_does_is_done_by_all(be, body):
     arrays = be.placed(counts=np.zeros(BINS, np.int64), v=np.ones((E, N), np.int64))
     run = BY_EACH[body].bind(arrays, be, quick=True)
     run()
+
     assert be.to_host(arrays["counts"])[0] == E * EACH[body]
     assert run.members == TEAM
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel
+from team_cases import JOINS, assert_arrays, kernel
 
 from kernels import ArgumentError, BackendError, League, MDRange, Range
 
@@ -59,7 +59,7 @@ def test_an_index_below_zero(layout):
     [(SMALL_SCRATCH, "12 of 's' is beyond its extent, 12"), (SMALL_OWN, "8 of 'own' is beyond its extent, 5")],
 )
 def test_scratch_that_is_too_small(k, words):
-    """Of a team, and of a member, which has every fourth index."""
+    """Scratch of a team, and of a member, which has every fourth index."""
     with pytest.raises(BackendError, match=rf"joins.h:\d+: index {words} in dimension 1"):
         k.run({"v": np.ones(13)}, "cpu", check=True, quick=True)
 
@@ -98,7 +98,7 @@ def test_arrays_of_a_device(be):
     with pytest.raises(BackendError, match=r"joins.h:\d+: index 9 of 'v' is beyond its extent"):
         TOO_FAR.check(arrays, quick=True)
     JUST_RIGHT.check(arrays, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.zeros(9))
+    assert_arrays(be, arrays, out=np.zeros(9))
 
     if be.memory == "device":
         with pytest.raises(ArgumentError, match="check=True is for a CPU; kernel.check.arrays. runs the body there"):

@@ -102,6 +102,7 @@ def test_functions_stay_in_registers(cpu):
     arrays = cpu.placed(A=A, sum=np.full(MANY, np.nan))
     run = FUNCTIONS.bind(arrays, cpu, quick=True)
     run()
+
     assert not run.kernel.items.has_long_packs
     np.testing.assert_allclose(arrays["sum"], np.exp(-0.125 * A).sum(1), rtol=(V + 4) * np.finfo(float).eps)
 

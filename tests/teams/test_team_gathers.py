@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel
+from team_cases import assert_arrays, kernel
 
 from kernels import BackendError, League, Range
 
@@ -73,8 +73,7 @@ def test_an_index_that_stands_there_twice(be, n):
     arrays = be.placed(k=k, w=w, count=np.zeros(3, np.int64), sums=np.zeros(3))
     TALLIED.bind(arrays, be, quick=True)()
 
-    np.testing.assert_array_equal(be.to_host(arrays["count"]), 3 * np.bincount(k, minlength=3))
-    np.testing.assert_array_equal(be.to_host(arrays["sums"]), np.bincount(k, w, 3))
+    assert_arrays(be, arrays, count=3 * np.bincount(k, minlength=3), sums=np.bincount(k, w, 3))
 
 
 @pytest.mark.parametrize("N", [1, 90])
@@ -91,7 +90,8 @@ def test_sparse_matrices(be, N):
         arrays = be.placed(rows=rows, columns=columns, values=values, x=x, y=np.full(N, np.nan))
         run = k.bind(arrays, be, quick=True, **more)
         run()
-        np.testing.assert_array_equal(be.to_host(arrays["y"]), dense @ x)
+        assert_arrays(be, arrays, y=dense @ x)
+
     assert SPARSE.run(arrays, be, quick=True) == {"total": rows[-1]}
 
 

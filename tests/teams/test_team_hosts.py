@@ -69,6 +69,7 @@ def test_a_team_kernel_by_names_and_addresses(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
     lines = done.stdout.strip().splitlines()
+
     for line, words in zip(
         lines,
         (
@@ -168,6 +169,7 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
 
     state = TVImpl(be, Sizes(1, 1)).state
     again = teams.bind(rows, fields(host, lambda a: a.ctypes.data), state)
+
     again()
 
     for _ in range(2):
@@ -180,6 +182,7 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
     there = be.placed(**host)
     there["y"][...] = 0
     teams.bind(rows, fields(there, lambda a: be.address(a)), state)()
+
     be.synchronize()
 
     np.testing.assert_array_equal(be.to_host(there["y"]), host["x"] @ host["A"])
@@ -190,6 +193,7 @@ def test_integers_logicals_and_numbers_of_a_fortran_host():
     done = run(compiled("team_kinds.f90"), pathlib.Path(__file__).with_name("histogram.py"), FRAME_ON_ERROR="return")
     lines = done.stdout.strip().splitlines()
     assert [line.split() for line in lines[:3]] == [["T"] * 6] * 3, done.stdout + done.stderr
+
     for line, words in zip(
         lines[3:],
         (

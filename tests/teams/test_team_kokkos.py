@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import HEADER, kernel
+from team_cases import HEADER, assert_arrays, kernel
 
 import kernels
 from kernels import League, Range, Scan, get_backend
@@ -74,7 +74,7 @@ def test_a_scan_says_where_each_number_goes(be, n):
     arrays = be.placed(x=x, place=np.full(n, -1), value=np.zeros((n, 2)))
     wanted = np.flatnonzero(x > 0)
     assert KEPT.run(arrays, be, quick=True) == {"count": wanted.size}
-    np.testing.assert_array_equal(be.to_host(arrays["place"]), [*wanted, *[-1] * (n - wanted.size)])
+    assert_arrays(be, arrays, place=[*wanted, *[-1] * (n - wanted.size)])
     np.testing.assert_array_equal(be.to_host(arrays["value"])[: wanted.size, 1], x[wanted])
 
 
@@ -105,7 +105,7 @@ def test_the_larger_of_a_number_and_nan(be):
     x, y = x.ravel(), y.ravel()
     arrays = be.placed(x=x, y=y, f=np.zeros((4, x.size)))
     WITHOUT_NAN.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["f"]), [np.fmax(x, y), np.fmin(x, y)] * 2)
+    assert_arrays(be, arrays, f=[np.fmax(x, y), np.fmin(x, y)] * 2)
 
 
 @pytest.mark.parametrize("n", [1, 13, 101])
@@ -114,10 +114,11 @@ def test_functions_of_whole_numbers(be, n):
     k, big = rng.integers(-99, 99, n).astype(np.int32), rng.integers(-(2**60), 2**60, n)
     arrays = be.placed(k=k, big=big, f=np.zeros((9, n), np.int64))
     WHOLE.run(arrays, be, quick=True)
+
     wide = k.astype(np.int64)
     least = [np.maximum(wide, 3), np.minimum(wide, i), np.maximum(i, 5), np.minimum(big, wide)]
     others = [abs(wide - 2), -wide, ~wide, np.where(wide > i, big, 7), wide * i]
-    np.testing.assert_array_equal(be.to_host(arrays["f"]), [*least, *others])
+    assert_arrays(be, arrays, f=[*least, *others])
 
 
 @pytest.mark.parametrize("n", [1, 13, 101])
@@ -126,12 +127,13 @@ def test_products_of_numbers_of_32_bits(be, n):
     k = np.random.default_rng(n).integers(-(2**31) + 2, 2**31 - 1, n).astype(np.int32)
     arrays = be.placed(k=k, f=np.zeros((7, n), np.int64))
     NARROW.run(arrays, be, quick=True)
+
     wide, seven = k.astype(np.int64), np.int32(7)
     with np.errstate(over="ignore"):
         narrow = [k * k, k * np.int32(3) + k, np.where(k > 0, k, seven) * k, np.maximum(k, np.int32(5)) * k]
         narrow.append(np.fmod(k - np.int32(1), seven) * k)
     wanted = [*narrow[:2], wide * wide, wide * np.arange(n), *narrow[2:]]
-    np.testing.assert_array_equal(be.to_host(arrays["f"]), wanted)
+    assert_arrays(be, arrays, f=wanted)
 
 
 @pytest.mark.parametrize("n", SIZES[1:6])
@@ -141,9 +143,9 @@ def test_logical_arrays_are_conditions(be, n):
     x, a, b = rng.integers(0, 6, n) * 1.0, rng.integers(-1, 2, n, np.int32), rng.integers(0, 2, n, np.int32)
     arrays = be.placed(x=x, y=np.zeros(n), a=a, b=b.copy())
     got = FLAGS.run(arrays, be, quick=True)
+
     new = (a == 0) | ((x > 2) & (b != 0))
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), np.where(a != 0, x, -1))
-    np.testing.assert_array_equal(be.to_host(arrays["b"]), new)
+    assert_arrays(be, arrays, y=np.where(a != 0, x, -1), b=new)
     assert got == {"count": np.count_nonzero((a != 0) & new)}
 
 
@@ -155,7 +157,7 @@ def test_scratch_of_teams_and_members_in_both_levels(be, n, k, check):
     v = np.random.default_rng(n).integers(-9, 9, (4, n, k)) * 1.0
     arrays = be.placed(v=v, out=np.full((4, n), np.nan))
     SCRATCHES.run(arrays, be, check=check, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), v[:, ::-1].sum(2) - 2 * v.sum(2))
+    assert_arrays(be, arrays, out=v[:, ::-1].sum(2) - 2 * v.sum(2))
 
 
 @pytest.mark.parametrize("check", [False, True])
@@ -173,8 +175,7 @@ def test_numbers_in_scratch_among_others(be, n, check):
     k, x, i = given.astype(np.int64), 0.5 * given, np.arange(n)
     whole = np.maximum(k, 3) + np.minimum(2, k) + abs(k) - ~k + np.fmod(k, 3) + (n - k) * i
     real = np.maximum(x, 1) + np.where(k > 2, x, 1) + abs(x) - np.where((k != 4) & (k >= 1), x, 0)
-    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [whole] * 2)
-    np.testing.assert_array_equal(be.to_host(arrays["real"]), [real] * 2)
+    assert_arrays(be, arrays, whole=[whole] * 2, real=[real] * 2)
     assert be.to_host(arrays["total"])[0] == (k[abs(k) % n] * k).sum()
 
 
@@ -186,10 +187,11 @@ def test_each_index_changes_one_element_that_all_have(be, n):
     arrays = be.placed(k=k, x=x, whole=np.zeros(5, np.int64), real=np.array([0, -99.0, 0]))
     arrays |= be.placed(each=np.zeros(n, np.int32), some=np.zeros(3))
     COUNTED.run(arrays, be, quick=True)
+
     i = np.arange(n)
-    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [n, n, -i.sum(), k.sum(), 2 * n])
-    np.testing.assert_array_equal(be.to_host(arrays["real"]), [x.sum(), x.max(), -0.5 * n])
-    np.testing.assert_array_equal(be.to_host(arrays["some"]), [n, -x.sum(), n])
+    assert_arrays(
+        be, arrays, whole=[n, n, -i.sum(), k.sum(), 2 * n], real=[x.sum(), x.max(), -0.5 * n], some=[n, -x.sum(), n]
+    )
     assert not be.to_host(arrays["each"]).any()
 
 
@@ -199,6 +201,7 @@ def test_each_index_changes_one_element_on_several_threads(threads):
     arrays = {"k": np.ones(n, np.int32), "x": np.ones(n), "whole": np.zeros(5, np.int64), "real": np.zeros(3)}
     arrays |= {"each": np.zeros(n, np.int32), "some": np.zeros(3)}
     COUNTED.run(arrays, get_backend("cpu", threads=threads))
+
     assert arrays["whole"].tolist() == [n, n, -n * (n - 1) // 2, n, 2 * n]
     assert arrays["real"].tolist() == [n, 1, -0.5 * n] and arrays["some"].tolist() == [n, -n, n]
 
@@ -211,7 +214,7 @@ def test_each_index_of_a_loop_over_a_team_changes_one_element(be, n, check):
     k = np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
     arrays = be.placed(k=k, whole=np.zeros(3, np.int64))
     COUNTED_IN_TEAMS.run(arrays, be, check=check, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["whole"]), [3 * k.sum(), 3 * n, 3 * n])
+    assert_arrays(be, arrays, whole=[3 * k.sum(), 3 * n, 3 * n])
 
 
 @pytest.mark.parametrize("n", [1, 2, 16, 128])
@@ -219,7 +222,7 @@ def test_a_sort_with_many_barriers(be, n):
     x = np.random.default_rng(n).random((3, n))
     arrays = be.placed(x=x.copy())
     SORTED.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["x"]), np.sort(x, 1))
+    assert_arrays(be, arrays, x=np.sort(x, 1))
 
 
 BODIES = {name: Range("n") for name in ("counted", "plain", "calling", "single", "both")} | {"nested": League("1")}

@@ -4,7 +4,21 @@ import importlib
 
 import numpy as np
 import pytest
-from team_cases import ASTRAY, ATOMICS, EPS, FLAT, LEVELS, NEAR, ONE_WRITES, PARTS, POOL, TEAMS, kernel, on_stand_in
+from team_cases import (
+    ASTRAY,
+    ATOMICS,
+    EPS,
+    FLAT,
+    LEVELS,
+    NEAR,
+    ONE_WRITES,
+    PARTS,
+    POOL,
+    TEAMS,
+    assert_arrays,
+    kernel,
+    on_stand_in,
+)
 
 import kernels
 from kernels import ArgumentError, Range, UniqueToken, get_backend
@@ -12,12 +26,14 @@ from kernels import ArgumentError, Range, UniqueToken, get_backend
 
 @pytest.mark.parametrize("body, parts", [("two_parts", 2), ("four_parts", 4)])
 def test_parts_of_a_team_wait_for_themselves(be, body, parts):
-    """Of two warps, of one; each part goes its own number of turns, so that no barrier of the whole team would do."""
+    """Parts of two warps, and of one. Each part takes its own number of turns: a barrier of the whole team would not
+    do."""
     v = np.arange(77.0)
     arrays = be.placed(v=v, out=np.full((parts, 77), np.nan))
     PARTS[body].run(arrays, be, quick=True)
+
     wanted = np.roll(v, -1) + np.arange(parts)[:, None]
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted)
+    assert_arrays(be, arrays, out=wanted)
 
 
 def test_a_missing_barrier_of_a_part_is_found(programs):
@@ -69,9 +85,10 @@ def test_single_precision(be):
     arrays = be.placed(A=A, B=B, result=np.full((3, 5), np.nan, np.float32))
     run = importlib.import_module("scratch").SCRATCH_FIELD.bind(arrays, be, quick=True)
     run()
+
     wanted = np.einsum("eqi,ei->eq", A, B)
 
-    np.testing.assert_array_equal(be.to_host(arrays["result"]), wanted)
+    assert_arrays(be, arrays, result=wanted)
     assert run.arrays["total"].dtype == np.float32 and run.value("total") == wanted.sum()
 
 
@@ -97,6 +114,7 @@ def test_atomics(be):
     n = 1000
     arrays = be.placed(real=np.zeros(3), whole=np.zeros(4, np.int64), taken=np.zeros(n, np.int64), bins=np.zeros(n))
     ATOMICS.run(arrays, be, quick=True)
+
     got = {name: be.to_host(a) for name, a in arrays.items()}
 
     np.testing.assert_array_equal(got["real"], [96, n / 2, n * (n - 1) / 2])
@@ -122,6 +140,7 @@ def test_the_pool_of_a_launch(be):
     arrays = be.placed(id=np.full(5000, -1))
     run = POOL.bind(arrays, be, quick=True)
     run()
+
     ids, pool = be.to_host(arrays["id"]), run.tokens["ids"]
     at_once = run.resident * (1 if be.style == "packs" else run.team * run.vector)
 
@@ -132,6 +151,7 @@ def test_the_pool_of_a_launch(be):
 def test_a_number_follows_its_constant(be, registry):
     kernels.constant("factor", "1", "of a test")
     bound = lambda: FLAT.bind(be.placed(v=np.arange(10.0)), be, quick=True)
+
     with pytest.raises(kernels.StateError, match="reads the constant 'factor'"):
         bound()
 
@@ -157,7 +177,8 @@ def test_level_0_is_full(be, name, fits):
     """227 KiB; a team of several warps has 512 bytes for its sums among them."""
     arrays = be.placed(v=np.arange(fits, dtype=float), out=np.zeros(fits))
     NEAR[name].run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(np.arange(fits), -1))
+
+    assert_arrays(be, arrays, out=np.roll(np.arange(fits), -1))
 
     more = be.placed(v=np.zeros(fits + 1), out=np.zeros(fits + 1))
     with pytest.raises(ArgumentError, match=r"scratch of level 0 is \d+ bytes a team.*wanted 232448 .227 KiB."):
@@ -168,11 +189,12 @@ def test_level_0_is_full(be, name, fits):
 
 
 def test_a_missing_barrier_is_found(stand_in):
-    """What is read before it is written is NaN; with the barrier nothing is."""
+    """Numbers that are read before they are written are NaN; with the barrier there are none."""
     v = np.arange(200.0)
     for name, k in NEAR.items():
         arrays = stand_in.placed(v=v, out=np.zeros(200))
         k.run(arrays, stand_in, quick=True)
+
         out = stand_in.to_host(arrays["out"])
 
         assert np.isnan(out).any() == (name == "without")
@@ -205,6 +227,7 @@ def test_a_token_of_all_kernels(be):
         for name, text in (("one", "shared 70000"), ("two", "shared 7*10000"), ("three", "shared 8"))
     ]
     runs = [k.bind(be.placed(id=np.zeros(50, np.int64)), be, quick=True) for k in (one, two)]
+
     assert runs[0].tokens["ids"] is runs[1].tokens["ids"]
     for run in runs:
         run()

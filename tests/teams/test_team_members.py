@@ -34,6 +34,7 @@ def test_a_team_has_its_members(be, team):
     arrays = be.placed(**whole, counted=np.zeros((E, team)))
     run = MEMBERS[team].bind(arrays, be, quick=True)
     run()
+
     got = {name: np.array(be.to_host(a)) for name, a in arrays.items()}
 
     members = np.arange(team)
@@ -68,6 +69,7 @@ def test_a_cpu_chooses_one_member_where_nothing_tells(be):
 def test_a_chosen_number_does_not_change_results(be):
     """A body that tells by its results, or by size(), has the members that a device has."""
     run = BY_RESULT.bind({}, be, quick=True, E=6)
+
     for _ in range(2):
         run()
         assert run.value("total") == 6 * 48 and run.members == 48

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from team_cases import EPS, HEADER, kernel
+from team_cases import EPS, HEADER, assert_arrays, kernel
 
 from kernels import League, MDRange, Range, Scan, Sizes
 
@@ -62,8 +62,10 @@ def test_points_of_one_colour(be, mark, shape):
     arrays = be.placed(u=u.copy(order="K"), f=f)
     i, j = np.indices(shape)
     inner = (i > 0) & (i < shape[0] - 1) & (j > 0) & (j < shape[1] - 1)
+
     for colour in (0, 1):
         found = COLOURS[mark].run(arrays, be, colour=colour, quick=True)
+
         new, own = u.copy(), inner & ((i + j) % 2 == colour)
         new[own] = (0.25 * (sum(np.roll(u, step, axis) for axis in (0, 1) for step in (1, -1)) + f))[own]
         assert found == {"change": abs(new - u)[own].max(initial=-np.inf)}
@@ -77,6 +79,7 @@ def test_a_sweep_of_four_indices(be, mark, shape):
     u = np.random.default_rng(4).integers(-9, 9, shape) * 8.0
     arrays = be.placed(u=u, v=np.array(u, order="F" if mark else "C"))
     FOUR[mark].run(arrays, be, quick=True)
+
     wanted = u.copy()
     wanted[1:-1, 1:-1, 1:-1, 1:-1] = 0.125 * neighbours(u)
     np.testing.assert_array_equal(be.to_host(arrays["v"].T).T, wanted)
@@ -87,9 +90,10 @@ def test_a_sweep_of_five_indices(be, shape):
     u = np.random.default_rng(5).integers(-9, 9, shape) * 1.0
     arrays = be.placed(u=u, v=u.copy())
     found = FIVE.run(arrays, be, quick=True)
+
     wanted = u.copy()
     wanted[(slice(1, -1),) * 5] = neighbours(u)
-    np.testing.assert_array_equal(be.to_host(arrays["v"]), wanted)
+    assert_arrays(be, arrays, v=wanted)
     assert found == {"sum": neighbours(u).sum()}
 
 
@@ -113,6 +117,7 @@ def test_a_scalar_product_of_complex_numbers(be, n):
     z, w = (rng.integers(-9, 9, (n, 2)) * 1.0 for _ in range(2))
     run = DOT.bind(be.placed(z=z, w=w), be, quick=True)
     run()
+
     wanted = np.vdot(z.view(complex), w.view(complex)) if n else 0
     assert list(run.value("dot")) == [wanted.real, wanted.imag]
 
@@ -124,6 +129,7 @@ def test_the_first_of_equal_numbers(be, kind, n):
     dtype = {":int32": np.int32, ":whole": np.int64, "": float}[kind]
     run = TIES[kind].bind(be.placed(k=k.astype(dtype)), be, quick=True)
     run()
+
     assert (run.value("least"), run.value("least_at")) == (k.min(), k.argmin())
     assert run.value("last_at") == k[::-1].argmin()
     assert list(run.value("both")) == [k.min(), k.max()]
@@ -159,8 +165,7 @@ def test_counts_then_places(be, cells):
     assert many == len(wanted)
     arrays |= be.placed(cell=np.full(many, -1, np.int32), corner=np.full(many, -1, np.int32))
     FILLED.run({name: arrays[name] for name in ("x", "begin", "cell", "corner")}, be, level=level, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["cell"]), wanted[:, 0])
-    np.testing.assert_array_equal(be.to_host(arrays["corner"]), wanted[:, 1])
+    assert_arrays(be, arrays, cell=wanted[:, 0], corner=wanted[:, 1])
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -169,6 +174,7 @@ def test_keys_of_a_hash_table(be, n):
     slots = 211
     arrays = be.placed(key=key, table=np.full(slots, -1, np.int32), count=np.zeros(slots, np.int32))
     found = INSERTED.run(arrays, be, quick=True)
+
     keys, counts = np.unique(key, return_counts=True)
     assert found == {"fresh": keys.size}
     table, count = be.to_host(arrays["table"]), be.to_host(arrays["count"])
@@ -189,6 +195,7 @@ def test_from_the_other_end(be, n):
         x=x, y=np.full(n, np.nan), z=np.full(n, np.nan), k=np.zeros(n, np.int32), past=np.full(n, np.nan)
     )
     REVERSED.run(arrays, be, quick=True)
+
     wanted = dict(y=x[::-1], z=x[::-1] - 2.0 * np.arange(n), k=np.arange(n)[::-1], past=x[::-1])
     for name, values in wanted.items():
         np.testing.assert_array_equal(be.to_host(arrays[name]), values, err_msg=name)
@@ -199,11 +206,11 @@ def test_every_third(be, n):
     x = np.random.default_rng(n).integers(-9, 9, n) * 1.0
     arrays = be.placed(x=x, y=np.zeros(n), k=np.full(n, -1))
     THREES.run(arrays, be, quick=True)
+
     y, k = np.zeros(n), np.full(n, -1)
     y[1::3] = x[0::3] + x[2::3]
     k[::-1][0::3] = np.arange(0, n, 3)
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), y)
-    np.testing.assert_array_equal(be.to_host(arrays["k"]), k)
+    assert_arrays(be, arrays, y=y, k=k)
 
 
 # ---- whole numbers without a sign; flags; weights; parts; functions
@@ -231,13 +238,15 @@ def test_random_numbers_by_xor(be, n):
     found = XOR.run(arrays, be, quick=True)
 
     x, inside = seed.astype(np.uint64), np.zeros(n, int)
+
     for _ in range(10):
         x ^= x << np.uint64(13)
         x ^= x >> np.uint64(7)
         x ^= x << np.uint64(17)
         inside += (x >> np.uint64(11)) * 2.0**-53 < 0.25
+
     np.testing.assert_array_equal(be.to_host(arrays["seed"]).view(np.uint64), x)
-    np.testing.assert_array_equal(be.to_host(arrays["inside"]), inside)
+    assert_arrays(be, arrays, inside=inside)
     assert found == {"hits": inside.sum()}
 
 
@@ -246,10 +255,11 @@ def test_random_numbers_in_packs(be, n):
     seed = np.random.default_rng(n).integers(-(2**63), 2**63 - 1, n)
     arrays = be.placed(seed=seed.copy(), inside=np.zeros(n, np.int32))
     MIXED.run(arrays, be, quick=True)
+
     x = seed.view(np.uint64)
     b = (x ^ (x << np.uint64(13))) * np.uint64(0x2545F4914F6CDD1D)
     np.testing.assert_array_equal(be.to_host(arrays["seed"]).view(np.uint64), b ^ (b >> np.uint64(32)))
-    np.testing.assert_array_equal(be.to_host(arrays["inside"]), (b >> np.uint64(60)) % np.uint64(10))
+    assert_arrays(be, arrays, inside=(b >> np.uint64(60)) % np.uint64(10))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -258,9 +268,9 @@ def test_flags_that_change(be, n):
     x, flag = rng.random(n), rng.integers(0, 2, n).astype(np.int32)
     arrays = be.placed(x=x, flag=flag.copy(), changed=np.full(n, -7, np.int32))
     found = FLAGGED.run(arrays, be, bound=0.5, quick=True)
+
     new = x > 0.5
-    np.testing.assert_array_equal(be.to_host(arrays["flag"]), new)
-    np.testing.assert_array_equal(be.to_host(arrays["changed"]), new != flag)
+    assert_arrays(be, arrays, flag=new, changed=new != flag)
     assert found == {"count": (new != flag).sum(), "any": int((new & (flag == 0)).any())}
 
 
@@ -270,11 +280,16 @@ def test_weights_in_bins(be, n):
     k, x = rng.integers(0, 50, n).astype(np.int32), rng.integers(-9, 9, n) / 2
     arrays = be.placed(k=k, x=x, sum=np.zeros(bins), squares=np.ones(bins), count=np.zeros(bins, np.int64))
     WEIGHED.run(arrays, be, quick=True)
+
     sums = np.bincount(k % bins, x, bins)
     sums[0] -= 0.5 * n
-    np.testing.assert_array_equal(be.to_host(arrays["sum"]), sums)
-    np.testing.assert_array_equal(be.to_host(arrays["squares"]), 1 + np.bincount(k % bins, x * x, bins))
-    np.testing.assert_array_equal(be.to_host(arrays["count"]), np.bincount(k % bins, minlength=bins))
+    assert_arrays(
+        be,
+        arrays,
+        sum=sums,
+        squares=1 + np.bincount(k % bins, x * x, bins),
+        count=np.bincount(k % bins, minlength=bins),
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (20, 7), (7, 20)])
@@ -286,9 +301,10 @@ def test_rows_of_arrays_in_fortran_order(be, shape):
     x = rng.integers(-9, 9, M) * 1.0
     arrays = be.placed(A=A, B=B, x=x, y=np.zeros(N), z=np.zeros(N))
     ROWS.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), A @ x + (A[:, 1:-1] ** 2).sum(1))
+
+    assert_arrays(be, arrays, y=A @ x + (A[:, 1:-1] ** 2).sum(1))
     last = A[-1, np.arange(N) % M]
-    np.testing.assert_array_equal(be.to_host(arrays["z"]), last + (B[:, :, 0] * B[:, :, 1]).sum(0))
+    assert_arrays(be, arrays, z=last + (B[:, :, 0] * B[:, :, 1]).sum(0))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -296,7 +312,7 @@ def test_functions_that_keep_views(be, n):
     x = np.random.default_rng(n).integers(-9, 9, n) * 1.0
     arrays = be.placed(x=x, y=np.full(n, np.nan))
     FUNCTIONS.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), 1.5 * (x + x[::-1]))
+    assert_arrays(be, arrays, y=1.5 * (x + x[::-1]))
 
 
 # ---- teams
@@ -369,6 +385,7 @@ def test_factors_without_pivots(be, sizes, level):
         A = np.random.default_rng(n).random((3, n, n)) + n * np.eye(n)
         arrays = be.placed(A=A, LU=np.full_like(A, np.nan))
         LU[level].run(arrays, be, sizes, quick=True)
+
         found = be.to_host(arrays["LU"])
         low, up = np.tril(found, -1) + np.eye(n), np.triu(found)
         assert (abs(low @ up - A) <= 2 * n * EPS * (abs(low) @ abs(up))).all()
@@ -382,9 +399,9 @@ def test_a_sort_of_pairs(be, sizes):
         k, x = rng.integers(-5, 5, (3, n)).astype(np.int32), rng.random((3, n))
         arrays = be.placed(k=k.copy(), x=x.copy())
         PAIRS.run(arrays, be, sizes, quick=True)
+
         order = np.argsort(k, 1, kind="stable")
-        np.testing.assert_array_equal(be.to_host(arrays["k"]), np.take_along_axis(k, order, 1))
-        np.testing.assert_array_equal(be.to_host(arrays["x"]), np.take_along_axis(x, order, 1))
+        assert_arrays(be, arrays, k=np.take_along_axis(k, order, 1), x=np.take_along_axis(x, order, 1))
 
 
 @of_sizes
@@ -394,8 +411,9 @@ def test_a_pass_of_a_radix_sort(be, sizes):
         k = np.random.default_rng(n).integers(0, 100, (3, n)).astype(np.int32)
         arrays = be.placed(k=k, sorted=np.full_like(k, -1))
         DIGITS.run(arrays, be, sizes, shift=shift, quick=True)
+
         order = np.argsort(k >> shift & 3, 1, kind="stable")
-        np.testing.assert_array_equal(be.to_host(arrays["sorted"]), np.take_along_axis(k, order, 1))
+        assert_arrays(be, arrays, sorted=np.take_along_axis(k, order, 1))
 
 
 @of_sizes
@@ -407,8 +425,9 @@ def test_all_attract_all(be, sizes, n):
     x, mass = rng.integers(-9, 9, (n, 2)) * 1.0, rng.integers(1, 9, n) * 1.0
     arrays = be.placed(x=x, mass=mass, f=np.full((n, 2), np.nan))
     found = ATTRACTED.run(arrays, be, sizes, quick=True)
+
     apart = x[None] - x[:, None]
-    np.testing.assert_array_equal(be.to_host(arrays["f"]), (mass[None, :, None] * apart).sum(1))
+    assert_arrays(be, arrays, f=(mass[None, :, None] * apart).sum(1))
     assert found == {"energy": (mass * (apart**2).sum(2)).sum()}
 
 
@@ -424,7 +443,7 @@ def test_several_reducers_at_three_levels(be, sizes):
         rows = v.sum(2) + v.max(2)
         sums = (v.sum(2) * np.arange(1, J + 1)).sum(1)
         most = v.max((1, 2))
-        np.testing.assert_array_equal(be.to_host(arrays["rows"]), rows)
+        assert_arrays(be, arrays, rows=rows)
         wanted = [sums, most, (v[:, :, 0] < 0).sum(1), (v[:, :, 0] > -9).all(1)]
         np.testing.assert_array_equal(be.to_host(arrays["found"]).T, wanted)
         assert run.value("total") == sums.sum() and run.value("most") == most.max(initial=-np.inf)
@@ -439,7 +458,7 @@ def test_a_product_by_tiles_of_scratch(be, sizes):
         A, B = rng.integers(-9, 9, (I, K)) * 1.0, rng.integers(-9, 9, (K, J)) * 1.0
         arrays = be.placed(A=A, B=B, C=np.full((I, J), np.nan))
         PRODUCT.run(arrays, be, sizes, T=8, quick=True)
-        np.testing.assert_array_equal(be.to_host(arrays["C"]), A @ B)
+        assert_arrays(be, arrays, C=A @ B)
 
 
 @of_sizes
@@ -449,9 +468,10 @@ def test_a_row_with_more_on_each_side(be, sizes):
         u = np.random.default_rng(n).integers(-9, 9, (4, n)) * 1.0
         arrays = be.placed(u=u, v=np.full_like(u, np.nan))
         SMOOTHED.run(arrays, be, sizes, quick=True)
+
         s = np.pad(u, ((0, 0), (2, 2)), mode="edge")
         wanted = sum(weight * s[:, k : k + n] for k, weight in enumerate((1, 4, 6, 4, 1)))
-        np.testing.assert_array_equal(be.to_host(arrays["v"]), wanted)
+        assert_arrays(be, arrays, v=wanted)
 
 
 @of_sizes
@@ -461,7 +481,9 @@ def test_branches_with_barriers(be, sizes):
         x = np.random.default_rng(n).integers(-9, 9, (7, n)) * 1.0
         arrays = be.placed(x=x, y=np.full_like(x, 5))
         BRANCHED.run(arrays, be, sizes, quick=True)
+
         wanted = np.full_like(x, 5)
+
         for e in range(7):
             s = -x[e] if e % 2 else x[e]
             if e % 3 == 0:
@@ -469,7 +491,8 @@ def test_branches_with_barriers(be, sizes):
             else:
                 own = (np.arange(n) % 2 == 0) & (s >= 0)
                 wanted[e][own] = s.sum() if e % 2 else 2 * s.sum()
-        np.testing.assert_array_equal(be.to_host(arrays["y"]), wanted)
+
+        assert_arrays(be, arrays, y=wanted)
 
 
 @of_sizes
@@ -480,4 +503,4 @@ def test_weights_in_bins_of_teams(be, sizes):
         k, x = rng.integers(0, bins, n).astype(np.int32), rng.integers(-9, 9, n) / 4
         arrays = be.placed(k=k, x=x, sum=np.ones(bins))
         BY_TEAMS.run(arrays, be, sizes, share=100, quick=True)
-        np.testing.assert_array_equal(be.to_host(arrays["sum"]), 1 + np.bincount(k, x, bins))
+        assert_arrays(be, arrays, sum=1 + np.bincount(k, x, bins))

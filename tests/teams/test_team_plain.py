@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import EPS, kernel
+from team_cases import EPS, assert_arrays, kernel
 
 import kernels
 from kernels import League, MDRange, Range, Scan, team_kernel
@@ -61,8 +61,7 @@ def test_if_and_else(be, n):
     x = np.random.default_rng(1).random(n)
     arrays = be.placed(x=x, y=np.zeros(n), z=np.zeros(n))
     IF.bind(arrays, be, quick=True)()
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), np.r_[7, x[:-1]])
-    np.testing.assert_array_equal(be.to_host(arrays["z"]), 2 * x)
+    assert_arrays(be, arrays, y=np.r_[7, x[:-1]], z=2 * x)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -72,12 +71,12 @@ def test_results_and_atomics(be, n):
     arrays = be.placed(x=x, count=np.zeros(1, int), bins=np.zeros(8, np.int32), scattered=np.zeros(8, int))
     run = RESULTS.bind(arrays, be, quick=True)
     run()
+
     taken = x[1:]
     bins = np.bincount((8 * taken).astype(int), minlength=8)
     assert run.value("sum") == taken[taken > 0.5].sum() and run.value("most") == taken.max(initial=-np.inf)
     assert be.to_host(arrays["count"])[0] == n - 1
-    np.testing.assert_array_equal(be.to_host(arrays["bins"]), bins)
-    np.testing.assert_array_equal(be.to_host(arrays["scattered"]), bins)
+    assert_arrays(be, arrays, bins=bins, scattered=bins)
 
 
 @pytest.mark.parametrize("check", [False, True])
@@ -93,7 +92,7 @@ def test_the_game_of_life(be, check):
     around = np.roll(around, (-1, -1), (0, 1))
     wanted = np.zeros_like(now)
     wanted[1:-1, 1:-1] = ((around == 3) | ((now == 1) & (around == 2)))[1:-1, 1:-1]
-    np.testing.assert_array_equal(be.to_host(arrays["next"]), wanted)
+    assert_arrays(be, arrays, next=wanted)
     assert run.value("alive") == wanted.sum()
 
 
@@ -103,6 +102,7 @@ def test_the_place_of_the_least(be, layout):
     arrays = be.placed(a=np.array(a, order="F" if layout == "left" else "C"))
     run = TRIPLES[layout].bind(arrays, be, quick=True)
     run()
+
     large = np.where(a > 0.25, a, np.inf)
     assert (run.value("least"), run.value("least_at")) == (large.min(), large.argmin())
 
@@ -113,9 +113,10 @@ def test_a_filter(be, n):
     arrays = be.placed(x=x, kept=np.full(n, -1))
     run = FILTER.bind(arrays, be, quick=True)
     run()
+
     kept = np.flatnonzero(x > 0.5)
     assert run.value("count") == len(kept)
-    np.testing.assert_array_equal(be.to_host(arrays["kept"]), np.r_[kept, np.full(n - len(kept), -1)])
+    assert_arrays(be, arrays, kept=np.r_[kept, np.full(n - len(kept), -1)])
 
 
 @pytest.mark.parametrize("n", [1, 8, 53])
@@ -141,7 +142,7 @@ def test_atomics_of_single_lanes(be, body, times, n):
     bin_ = np.random.default_rng(8).integers(0, 4, n).astype(np.int32)
     arrays = be.placed(bin=bin_, bins=np.zeros(4, np.int32))
     HISTOGRAMS[body].bind(arrays, be, quick=True)()
-    np.testing.assert_array_equal(be.to_host(arrays["bins"]), times * np.bincount(bin_, minlength=4))
+    assert_arrays(be, arrays, bins=times * np.bincount(bin_, minlength=4))
 
 
 def test_functions(be):
@@ -150,6 +151,7 @@ def test_functions(be):
     odd = np.resize([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e300, -1e300, 5e-324], 43)
     arrays = be.placed(x=x, odd=odd, y=np.zeros((4, 43)), **{"is": np.full((4, 43), 7, np.int32)})
     FUNCTIONS.bind(arrays, be, quick=True)()
+
     wanted = [
         2 * x + 1 + x**-0.5,
         np.arcsinh(x) + np.arccosh(1 + x) + np.arctanh(x / 2),
@@ -169,10 +171,8 @@ def test_whole_numbers_stay_whole(be, n):
     arrays = be.placed(k=i.astype(np.int32), half=np.zeros(n, int))
     run = WHOLE.bind(arrays, be, quick=True)
     run()
-    np.testing.assert_array_equal(be.to_host(arrays["k"]), changed)
-    np.testing.assert_array_equal(
-        be.to_host(arrays["half"]), np.where(i % 3 == 0, 4, 2) + np.where(i % 2 == 0, 1, changed)
-    )
+
+    assert_arrays(be, arrays, k=changed, half=np.where(i % 3 == 0, 4, 2) + np.where(i % 2 == 0, 1, changed))
     assert run.value("count") == (changed > 1).sum()
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import EPS, HEADER, kernel
+from team_cases import EPS, HEADER, assert_arrays, kernel
 
 from kernels import League, MDRange, Range, Scan, Sizes
 
@@ -46,10 +46,14 @@ def test_bins_of_a_hash(be, n):
     golden = np.uint64(0x9E3779B97F4A7C15)
     first = (key.astype(np.uint64) + golden) * np.uint64(0xBF58476D1CE4E5B9)
     of_index = np.arange(n).astype(np.uint64) * golden
-    np.testing.assert_array_equal(be.to_host(arrays["bin"]), (first ^ first >> np.uint64(31)) % np.uint64(64))
-    np.testing.assert_array_equal(be.to_host(arrays["of_index"]), of_index >> np.uint64(60))
-    np.testing.assert_array_equal(be.to_host(arrays["large"]), first > np.uint64(2**63))
-    np.testing.assert_array_equal(be.to_host(arrays["most"]), (first // np.uint64(3)).astype(np.int64))
+    assert_arrays(
+        be,
+        arrays,
+        bin=(first ^ first >> np.uint64(31)) % np.uint64(64),
+        of_index=of_index >> np.uint64(60),
+        large=first > np.uint64(2**63),
+        most=(first // np.uint64(3)).astype(np.int64),
+    )
 
 
 @pytest.mark.parametrize("n", [9, 101])
@@ -62,7 +66,7 @@ def test_unsigned_numbers_of_32_bits(be, n):
     u, wide = k.view(np.uint32), k.astype(np.int64)
     wanted = [u // 3, u % 5, u < 5, u + np.uint32(1), u * np.uint32(3)]
     wanted += [k >> 2, (wide << 3).astype(np.int32), np.maximum(u, 7), 1 << (wide & 31), (u ^ 0xF0F0) >> 28]
-    np.testing.assert_array_equal(be.to_host(arrays["f"]), np.array([row.astype(np.int64) for row in wanted]))
+    assert_arrays(be, arrays, f=np.array([row.astype(np.int64) for row in wanted]))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -70,8 +74,9 @@ def test_unsigned_numbers_that_sums_lose(be, n):
     k = np.random.default_rng(n).integers(-(2**31), 2**31, n).astype(np.int32)
     arrays = be.placed(k=k, x=np.ones(n), count=np.zeros(4, np.int64))
     found = SUBTRACTED.run(arrays, be, quick=True)
+
     assert found == {"sum": -int((k & 7).sum()) - 8 * n, "real": -1.5 * n}
-    np.testing.assert_array_equal(be.to_host(arrays["count"]), -2 * np.bincount(k & 3, minlength=4))
+    assert_arrays(be, arrays, count=-2 * np.bincount(k & 3, minlength=4))
 
 
 def test_whole_numbers_that_real_ones_change(be):
@@ -80,10 +85,14 @@ def test_whole_numbers_that_real_ones_change(be):
     x = (k / 3).astype(np.float32)
     arrays = be.placed(k=k.astype(np.int32), j=k.astype(np.int32), x=x.copy(), big=k.copy())
     CHANGED.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["k"]), np.trunc(k * 1.5))
-    np.testing.assert_array_equal(be.to_host(arrays["j"]), np.trunc(k + 0.5))
-    np.testing.assert_array_equal(be.to_host(arrays["x"]), (x.astype(float) + 0.1).astype(np.float32))
-    np.testing.assert_array_equal(be.to_host(arrays["big"]), np.trunc(k - 0.25))
+    assert_arrays(
+        be,
+        arrays,
+        k=np.trunc(k * 1.5),
+        j=np.trunc(k + 0.5),
+        x=(x.astype(float) + 0.1).astype(np.float32),
+        big=np.trunc(k - 0.25),
+    )
 
 
 # ---- loops of solvers
@@ -117,7 +126,7 @@ def test_offsets_as_size_t(be, n):
     a, x = rng.integers(-9, 9, (n, 5)) * 1.0, rng.integers(-9, 9, 5) * 1.0
     arrays = be.placed(a=a.ravel(), x=x, y=np.full(n, np.nan))
     FLATTENED.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), a @ x)
+    assert_arrays(be, arrays, y=a @ x)
 
 
 @pytest.mark.parametrize("mark", SWEEP)
@@ -136,6 +145,7 @@ def test_a_sweep_of_seven_points(be, mark, shape):
     v = be.to_host(arrays["v"].T).T
     np.testing.assert_allclose(v, wanted, rtol=0, atol=48 * EPS)
     changes = np.abs(v - u)
+
     if changes[inner].size:
         assert (found["change"], found["change_at"]) == (
             changes.max(),
@@ -152,8 +162,9 @@ def test_a_fused_update_and_its_products(be, n):
     x, y = rng.integers(-3, 4, n) * 1.0, rng.integers(-3, 4, n) * 1.0
     arrays = be.placed(x=x, y=y.copy())
     found = FUSED.run(arrays, be, a=2.0, b=-3.0, quick=True)
+
     new = 2 * x - 3 * y
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), new)
+    assert_arrays(be, arrays, y=new)
     assert (found["yy"], found["xy"]) == (new @ new, x @ new)
     assert (found["most"], found["most_at"]) == ((new.max(), new.argmax()) if n else (-np.inf, -1))
 
@@ -166,6 +177,7 @@ def test_tridiagonal_systems_of_lines(be, L):
     b += 3
     arrays = be.placed(a=a, b=b, c=c, d=d, work=np.zeros((n, L)), x=np.zeros((n, L)))
     LINES.run(arrays, be, quick=True)
+
     x = be.to_host(arrays["x"])
     low, high = np.zeros((2, n, L))
     low[1:], high[:-1] = a[1:] * x[:-1], c[:-1] * x[1:]
@@ -178,8 +190,9 @@ def test_complex_numbers_by_pairs(be, n):
     z, w = (rng.integers(-9, 9, (n, 2)) * 1.0 for _ in range(2))
     arrays = be.placed(z=z.copy(), w=w)
     found = PAIRS.run(arrays, be, quick=True)
+
     product = z.view(complex) * w.view(complex)
-    np.testing.assert_array_equal(be.to_host(arrays["z"]), product.view(float))
+    assert_arrays(be, arrays, z=product.view(float))
     assert complex(found["re"], found["im"]) == product.sum()
 
 
@@ -190,10 +203,11 @@ def test_six_indices(be, shape):
     count = np.zeros((sum(shape[:3]), shape[3]), np.int32)
     arrays = be.placed(x=x, y=np.full(shape, np.nan), count=count.copy())
     found = SIX.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), v)
+
+    assert_arrays(be, arrays, y=v)
     a, b, c, d, *_ = np.indices(shape)
     np.add.at(count, (a + b + c, d), 1)
-    np.testing.assert_array_equal(be.to_host(arrays["count"]), count)
+    assert_arrays(be, arrays, count=count)
     assert (found["sum"], found["least_at"]) == (v.sum(), v.argmin() if v.size else -1)
 
 
@@ -226,7 +240,7 @@ def test_particles_into_cells(be, n):
     cell = (x * cells).astype(int)
     begin = np.searchsorted(np.sort(cell), np.arange(cells))
     assert found["total"] == n
-    np.testing.assert_array_equal(be.to_host(arrays["begin"]), begin)
+    assert_arrays(be, arrays, begin=begin)
     particle = be.to_host(arrays["particle"])
     np.testing.assert_array_equal(np.sort(particle), np.arange(n))
     np.testing.assert_array_equal(cell[particle], np.sort(cell))
@@ -238,9 +252,11 @@ def test_sums_of_single_numbers(be, n):
     x = (np.random.default_rng(n).integers(-8, 9, n) / 4).astype(np.float32)
     arrays = be.placed(x=x)
     wanted = 3 * (x.astype(float) ** 2).sum()
+
     for k, dtype in ((SINGLES, np.float32), (DOUBLES, np.float64)):
         run = k.bind(dict(arrays), be, quick=True)
         run()
+
         assert run.arrays["sum"].dtype == dtype and run.value("sum") == wanted
         assert run.value("most_at") == (x.argmax() if n else -1)
 
@@ -249,7 +265,7 @@ def test_parts_of_parts(be):
     u = np.asfortranarray(np.random.default_rng(1).integers(0, 9, (11, 20, 2)) * 1.0)
     arrays = be.placed(u=u, sum=np.zeros(20))
     PARTS_OF_PARTS.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["sum"]), u[1:10, :, 1].sum(0) + u[2:4, :, 1].sum(0))
+    assert_arrays(be, arrays, sum=u[1:10, :, 1].sum(0) + u[2:4, :, 1].sum(0))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -298,7 +314,7 @@ def test_a_transposition_through_scratch(be, sizes):
         a = np.random.default_rng(1).random(shape)
         arrays = be.placed(a=a, b=np.full(shape[::-1], np.nan))
         THROUGH.run(arrays, be, sizes, T=16, quick=True)
-        np.testing.assert_array_equal(be.to_host(arrays["b"]), a.T)
+        assert_arrays(be, arrays, b=a.T)
 
 
 @of_sizes
@@ -311,9 +327,10 @@ def test_rows_with_offsets_of_64_bits(be, sizes):
         x = rng.integers(-9, 9, n) * 1.0
         arrays = be.placed(row=row, column=column, value=value, x=x, y=np.full(n, np.nan))
         ROWS.run(arrays, be, sizes, quick=True)
+
         wanted = np.zeros(n)
         np.add.at(wanted, np.repeat(np.arange(n), np.diff(row)), value * x[column])
-        np.testing.assert_array_equal(be.to_host(arrays["y"]), wanted)
+        assert_arrays(be, arrays, y=wanted)
 
 
 @of_sizes
@@ -324,9 +341,10 @@ def test_a_struct_of_each_segment(be, sizes):
     begin, x = np.concatenate([[0], np.cumsum(lengths)]), rng.integers(-99, 99, lengths.sum()) * 1.0
     arrays = be.placed(begin=begin, x=x, out=np.full((6, 4), np.nan))
     SEGMENTS.run(arrays, be, sizes, quick=True)
+
     parts = np.split(x, begin[1:-1])
     wanted = [[p.sum(), p.min(initial=1e300), p.max(initial=-1e300), p.size] for p in parts]
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted)
+    assert_arrays(be, arrays, out=wanted)
 
 
 @of_sizes
@@ -336,7 +354,8 @@ def test_places_of_members_by_a_scan(be, sizes):
         x = np.random.default_rng(n).random((3, n))
         arrays = be.placed(x=x, kept=np.full((3, n), -1, np.int32), count=np.zeros(3, np.int32))
         PLACES.run(arrays, be, sizes, quick=True)
-        np.testing.assert_array_equal(be.to_host(arrays["count"]), (x > 0.5).sum(1))
+
+        assert_arrays(be, arrays, count=(x > 0.5).sum(1))
         for kept, row in zip(be.to_host(arrays["kept"]), x):
             np.testing.assert_array_equal(kept[: (row > 0.5).sum()], np.flatnonzero(row > 0.5))
 
@@ -347,8 +366,9 @@ def test_values_that_one_member_passes_on(be, sizes):
     x = np.arange(6) * 1.0
     arrays = be.placed(x=x, out=np.full((6, 7, 2), np.nan))
     PASSED.run(arrays, be, sizes, quick=True)
+
     wanted = 3 * x + np.arange(6) + 3 + x + np.arange(6) % 2
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.broadcast_to(wanted[:, None, None], (6, 7, 2)))
+    assert_arrays(be, arrays, out=np.broadcast_to(wanted[:, None, None], (6, 7, 2)))
 
 
 @of_sizes
@@ -357,9 +377,10 @@ def test_values_that_one_member_passes_on(be, sizes):
 def test_reductions_over_no_index(be, sizes, E):
     arrays = be.placed(x=np.ones(3), out=np.full((3, 6), np.nan))
     found = NONE.run(arrays, be, sizes, E=E, none=0, quick=True)
+
     assert found == {"most": 1.0 if E else -np.inf}
     wanted = [[1, 0, np.inf, -1, 0, 0]] * 3 if E else np.full((3, 6), np.nan)
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted)
+    assert_arrays(be, arrays, out=wanted)
 
 
 @of_sizes
@@ -370,6 +391,7 @@ def test_elimination_with_pivots(be, sizes):
     A = rng.uniform(-1, 1, (E, n, n + 1))
     arrays = be.placed(A=A, x=np.full((E, n), np.nan))
     ELIMINATED.run(arrays, be, sizes, quick=True)
+
     x = be.to_host(arrays["x"])
     terms = A[:, :, :n] * x[:, None, :]
     left = abs(terms.sum(2) - A[:, :, n])
@@ -383,11 +405,13 @@ def test_sweeps_until_little_changes(be, sizes):
     u = np.random.default_rng(5).random((3, 20))
     arrays = be.placed(u=u.copy(), turns=np.zeros(3, np.int32))
     RELAXED.run(arrays, be, sizes, within=0.01, quick=True)
+
     for row, found, turns in zip(u, be.to_host(arrays["u"]), be.to_host(arrays["turns"])):
         change, count = 1.0, 0
         while change > 0.01:
             new = row.copy()
             new[1:-1] = 0.5 * (row[:-2] + row[2:])
             change, row, count = abs(new - row).max(), new, count + 1
+
         assert turns == count
         np.testing.assert_array_equal(found, row)

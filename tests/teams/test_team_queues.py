@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, is_stand_in, kernel
+from team_cases import JOINS, assert_arrays, is_stand_in, kernel
 
 from kernels import BackendError, League, Range, get_backend
 
@@ -23,18 +23,20 @@ PATIENCE = 2_000_000_000  # turns of a loop, some seconds
 
 
 def test_a_queue_works_in_order(be):
-    """Of launches that do not commute, a hundred of each, begun behind work of the default queue."""
+    """Launches that do not commute, a hundred of each, begun behind work of the default queue."""
     queue, arrays = be.queue(), be.placed(x=np.zeros(1000))
     first, second = (IN_ORDER.bind(arrays, be, quick=True, factor=factor) for factor in (0.5, 0.25))
+
     arrays["x"][...] = 3.0
     wanted = 3.0
+
     for _ in range(100):
         first(queue)
         second(queue)
         wanted = 0.25 * (0.5 * wanted + 1) + 1
 
     queue.wait()
-    np.testing.assert_array_equal(be.to_host(arrays["x"]), np.full(1000, wanted))
+    assert_arrays(be, arrays, x=np.full(1000, wanted))
 
 
 def test_kernels_of_two_queues_run_at_the_same_time(be):
@@ -50,6 +52,7 @@ def test_kernels_of_two_queues_run_at_the_same_time(be):
 
     queues = [be.queue(), be.queue()]
     runs = [MEETS.bind(arrays, be, quick=True, own=own, patience=PATIENCE) for own in (0, 1)]
+
     for run, queue in zip(runs, queues):
         run(queue)
     for queue in queues:
@@ -62,6 +65,7 @@ def test_a_result_waits_for_its_queue(be):
 
     v, w = values(5000, 3)
     run = GIVEN.bind(be.placed(v=v, w=w), be, quick=True)
+
     run(be.queue())
     assert run.value("sum") == v.sum()
 
@@ -70,6 +74,7 @@ def test_an_error_comes_with_the_wait():
     be = get_backend("cpu")
     queue, out = be.queue(), {"out": np.zeros(3)}
     HALF_WAITS.bind(out, be, quick=True)(queue)
+
     with pytest.raises(BackendError, match="joins.h:[0-9]+: 4 of 8 members wait for the others"):
         queue.wait()
     queue.wait()

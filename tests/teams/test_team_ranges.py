@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from team_cases import JOINS, NEAR, is_stand_in, kernel
+from team_cases import JOINS, NEAR, assert_arrays, is_stand_in, kernel
 
 from kernels import ArgumentError, MDRange, Range, Sizes, get_backend
 from kernels.teams.items import inverse_of
@@ -48,9 +48,10 @@ def test_a_range_from_first_to_below_behind(be, chunk):
         arrays = be.placed(seen=np.zeros(n, np.int64))
         run = MET.bind(arrays, be, Sizes(chunk=chunk), quick=True, first=first, behind=behind)
         run()
+
         wanted = np.zeros(n)
         wanted[first:behind] = 1
-        np.testing.assert_array_equal(be.to_host(arrays["seen"]), wanted)
+        assert_arrays(be, arrays, seen=wanted)
         assert run.value("total") == sum(range(first, behind))
 
 
@@ -74,14 +75,16 @@ def test_indices_below_zero(be):
     arrays = be.placed(u=np.full(n + 2 * halo, np.nan))
     run = BELOW_ZERO.bind(arrays, be, quick=True, n=n, halo=halo)
     run()
+
     wanted = np.arange(-halo, n + halo)
-    np.testing.assert_array_equal(be.to_host(arrays["u"]), wanted)
+    assert_arrays(be, arrays, u=wanted)
     assert run.value("sum") == wanted.sum()
 
     arrays = be.placed(u=np.full((8, 42), np.nan))
     BELOW_ZERO_IN_TILES.bind(arrays, be, quick=True, I=5, J=40)()
+
     wanted = np.add.outer(100.0 * np.arange(-3, 5), np.arange(-2, 40))
-    np.testing.assert_array_equal(be.to_host(arrays["u"]), wanted)
+    assert_arrays(be, arrays, u=wanted)
 
 
 @pytest.mark.parametrize("rank, order", TILED)
@@ -91,10 +94,11 @@ def test_tiles_of_every_rank(be, rank, order):
     extents = (5, 7, 9, 3, 4, 11)[:rank]
     arrays = be.placed(seen=np.zeros(extents, np.int64))
     TILED[rank, order].run(arrays, be, quick=True)
+
     wanted = np.ones(extents)
     if rank > 1:
         wanted[:, [0, -1]] = 0
-    np.testing.assert_array_equal(be.to_host(arrays["seen"]), wanted)
+    assert_arrays(be, arrays, seen=wanted)
 
 
 # More than 512 tiles, which a CPU replaces by others
@@ -109,6 +113,7 @@ def test_many_tiles_on_a_cpu(rank, order):
     wanted = np.ones(MANY[rank])
     if rank > 1:
         wanted[:, [0, -1]] = 0
+
     for tile in (None, *tiles.get(rank, [])):
         seen = np.zeros(MANY[rank], np.int64)
         TILED[rank, order].run({"seen": seen}, get_backend("cpu", threads=2), Sizes(tile=tile), quick=True)
@@ -275,6 +280,7 @@ def test_each_index_of_several_tiles_once(be, tiled):
     for shape in ((1, 3), (7, 12), (9, 100), (40, 301)):
         arrays = be.placed(seen=np.zeros(shape, np.int64))
         got = tiled.run(arrays, be, quick=True)
+
         seen = np.array(be.to_host(arrays["seen"]))
         assert seen[:, 1:-1].min() == 1 == seen.max() and not seen[:, [0, -1]].any()
         assert got["sum"] == shape[0] * (shape[1] - 2) * (shape[1] - 1) // 2
@@ -372,6 +378,7 @@ def test_packs_begin_at_lines_of_memory(offset):
     for name, kernel_ in PACKS.items():
         at = placed((n,), offset)
         kernel_.run({"at": at}, backend, quick=True)
+
         starts, counts = np.unique(at, return_counts=True)
         lanes = counts.max()
         ahead = offset % lanes if name == "open" else 0
@@ -466,7 +473,7 @@ def test_rows_of_lanes_of_which_a_cpu_asks_for_lines():
 
 
 def test_arrays_of_which_a_cpu_asks_for_the_next_rows():
-    """Those that lie across each other, and have the indices of the tiles alone."""
+    """Arrays that lie across each other, and have only the indices of the tiles."""
     for arrays, names in (
         ("A(I,J) B(I,J):left", ["rows_of<Order<1, 0>>(m.A)", "rows_of<Order<0, 1>>(m.B)"]),
         ("A(I,J) B(I,J)", []),
@@ -498,6 +505,7 @@ def test_many_tiles_of_arrays_across_each_other(rank, threads):
         numbers = np.arange(np.prod(extents)).reshape(extents)
         arrays = {"from": numbers, "to": np.full(extents, -1, order="F")}
         ACROSS[rank].run(arrays, get_backend("cpu", threads=threads), quick=True)
+
         wanted = np.full(extents, -1)
         inside = tuple(slice(n - n // 9, n) for n in extents)
         wanted[inside] = numbers[inside]
@@ -541,6 +549,7 @@ def test_what_a_kernel_says_of_its_tile(be):
     """The reason names the arrays."""
     arrays = be.placed(seen=np.zeros((20, 50), np.int64))
     run = TILED[2, "right"].bind(arrays, be, quick=True)
+
     said = (
         "no tiles, fastest index 1:J-1" if be.entry.in_blocks else f"tile {run.tile}, fastest index 1:J-1: order right"
     )
@@ -553,7 +562,8 @@ def test_scratch_of_the_call(be):
     v = np.arange(40.0)
     arrays = be.placed(v=v, out=np.zeros(40))
     NEAR["with"].run(arrays, be, Sizes(scratch={"team 1": "s(2*n)"}), quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(v, -1))
+
+    assert_arrays(be, arrays, out=np.roll(v, -1))
     with pytest.raises(ArgumentError, match="scratch is for leagues"):
         MET.organised(Sizes(scratch={"team 0": "s(3)"}))
 

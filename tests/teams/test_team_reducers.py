@@ -122,6 +122,7 @@ def test_nan_stays(be):
     """A NaN is never lost: it is the minimum and the maximum, and its first place is found."""
     v, w = values(100, 5, nan=[41, 77])
     got = GIVEN.run(be.placed(v=v, w=w), be, quick=True)
+
     for name in ("sum", "least", "most", "both", "first", "last", "ends"):
         assert np.isnan(got[name]).all(), name
     assert got["first_at"] == 41 == got["last_at"] and list(got["ends_at"]) == [41, 41]
@@ -160,10 +161,12 @@ def test_every_reducer_in_teams(be, n):
         arrays = be.placed(v=v, w=w, real=np.full((3, 3, 11), np.nan), whole=np.full((3, 3, 11), -7))
         run = k.bind(arrays, be, quick=True)
         run()
+
         for level in range(3):
             told = f"{k.name}, level {level}"
             np.testing.assert_array_equal(be.to_host(arrays["real"])[:, level], real, err_msg=told)
             np.testing.assert_array_equal(be.to_host(arrays["whole"])[:, level], whole, err_msg=told)
+
         assert (run.value("sum"), run.value("most")) == (3 * team, v.max()), k.name
 
 

@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel
+from team_cases import assert_arrays, kernel
 
 import kernels
 from kernels import BackendError, Scan, get_backend
@@ -66,7 +66,8 @@ def test_the_sum_in_formulas(be, n):
     f, width = whole(n).astype(float), whole(n + 1, 1)[:n].astype(float)
     arrays = be.placed(width=width, f=f, to=np.full(n, np.nan))
     found = INTEGRAL.run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["to"]), np.cumsum(width * f) - f)
+
+    assert_arrays(be, arrays, to=np.cumsum(width * f) - f)
     assert found == {"total": 0.5 * (width * f).sum()}
 
 
@@ -77,9 +78,9 @@ def test_the_sum_as_an_index(be, n):
     name = whole(n + 1).astype(np.int32)
     arrays = be.placed(head=head.astype(np.int32), segment=np.full(n, -7), label=np.full(n, -7, np.int32), name=name)
     found = SEGMENTS.run(arrays, be, quick=True)
+
     wanted = np.cumsum(head != 0)
-    np.testing.assert_array_equal(be.to_host(arrays["segment"]), wanted - 1)
-    np.testing.assert_array_equal(be.to_host(arrays["label"]), name[wanted])
+    assert_arrays(be, arrays, segment=wanted - 1, label=name[wanted])
     assert found == {"count": (head != 0).sum()}
 
 
@@ -88,13 +89,18 @@ def test_the_sum_as_an_index(be, n):
 @pytest.mark.parametrize("law", JOINED)
 def test_other_reducers(be, law, n):
     run, join, none = JOINED[law]
-    v = np.sign(whole(n) + 0.5) if law == "signs" else whole(n) if law in ("bits", "least") else whole(n).astype(float)
+    v = whole(n)
+    if law == "signs":
+        v = np.sign(v + 0.5)
+    elif law not in ("bits", "least"):
+        v = v.astype(float)
+
     arrays = be.placed(v=v, before=np.zeros_like(v)) | {"with": be.from_host(np.zeros_like(v), v.dtype)}
     found = run.run(arrays, be, quick=True)
 
     with_this = join.accumulate(v) if n else v
     np.testing.assert_array_equal(be.to_host(arrays["with"]), with_this)
-    np.testing.assert_array_equal(be.to_host(arrays["before"]), np.concatenate([[none], with_this])[:n])
+    assert_arrays(be, arrays, before=np.concatenate([[none], with_this])[:n])
     assert found == {"all": with_this[-1] if n else none}
 
 
@@ -103,6 +109,7 @@ def test_single_indices(be, n):
     v = whole(n).astype(float)
     arrays = be.placed(v=v, at=np.full(n, -1))
     found = RISES.run(arrays, be, quick=True)
+
     at = 1 + np.flatnonzero(np.diff(v) > 0)
     np.testing.assert_array_equal(be.to_host(arrays["at"])[: len(at)], at)
     assert found == {"count": len(at)}
@@ -119,6 +126,7 @@ def test_arrays_that_begin_anywhere(mark, place, threads):
     room = np.full(n + 16, -7, dtype)
     before = room[place : place + n]
     found = PAST[mark].run({"v": v, "before": before}, get_backend("cpu", threads=threads), first=first, quick=True)
+
     np.testing.assert_array_equal(before[first:], (np.cumsum(v) - v - v[:first].sum())[first:])
     assert (before[:first] == -7).all() and (room[:place] == -7).all() and (room[place + n :] == -7).all()
     assert found == {"total": v[first:].sum()}
@@ -129,7 +137,7 @@ def test_a_scan_in_place(be):
     wanted = np.cumsum(v)
     arrays = be.placed(v=v)
     assert IN_PLACE.run(arrays, be, quick=True) == {"total": wanted[-1]}
-    np.testing.assert_array_equal(be.to_host(arrays["v"]), wanted)
+    assert_arrays(be, arrays, v=wanted)
 
 
 def test_random_numbers_on_several_threads():
@@ -140,6 +148,7 @@ def test_random_numbers_on_several_threads():
         to = np.zeros_like(f)
         INTEGRAL.run({"width": width, "f": f, "to": to}, get_backend("cpu", threads=threads), quick=True)
         seen.add(to.tobytes())
+
     bound = f.size * np.finfo(float).eps * np.cumsum(abs(width * f))
     assert len(seen) == 1 and (abs(to + f - np.cumsum(width * f)) <= bound + np.finfo(float).eps * abs(f)).all()
 
@@ -178,6 +187,7 @@ def test_sums_that_are_plain_numbers(be, n, threads):
         be = get_backend("cpu", threads=threads)
     v = whole(n)
     there = np.flatnonzero(v >= 0)
+
     for body in ("plain_places", "plain_places_of_int"):
         arrays = be.placed(v=v.astype(float), at=np.full(n, -7, np.int32))
         assert PLAIN[body].run(arrays, be, quick=True) == {"count": there.size}
@@ -185,12 +195,12 @@ def test_sums_that_are_plain_numbers(be, n, threads):
 
     arrays = be.placed(v=v.astype(float), to=np.full(n, np.nan))
     assert PLAIN["plain_sums"].run(arrays, be, quick=True) == {"total": v.sum()}
-    np.testing.assert_array_equal(be.to_host(arrays["to"]), np.cumsum(v))
+    assert_arrays(be, arrays, to=np.cumsum(v))
 
     arrays = be.placed(v=v, at=np.zeros(n, np.int64))
     most = np.maximum.accumulate(v)
     assert PLAIN["plain_most"].run(arrays, be, quick=True) == {"most": most[-1] if n else np.iinfo(np.int64).min}
-    np.testing.assert_array_equal(be.to_host(arrays["at"]), most)
+    assert_arrays(be, arrays, at=most)
 
 
 def test_a_plain_sum_of_32_bits_beyond_them(be):
@@ -198,7 +208,7 @@ def test_a_plain_sum_of_32_bits_beyond_them(be):
     v = np.random.default_rng(1).integers(2**29, 2**30, 301).astype(np.int32)
     arrays = be.placed(v=v, at=np.zeros(301, np.int32))
     assert PLAIN["plain_wide"].run(arrays, be, quick=True) == {"total": v.sum(dtype=np.int64)}
-    np.testing.assert_array_equal(be.to_host(arrays["at"]), np.cumsum(v, dtype=np.int64).astype(np.int32))
+    assert_arrays(be, arrays, at=np.cumsum(v, dtype=np.int64).astype(np.int32))
 
 
 OTHERWISE = scan(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel
+from team_cases import JOINS, assert_arrays, kernel
 
 from kernels import ArgumentError, League, Scan, get_backend
 from kernels.teams import items
@@ -43,10 +43,12 @@ def test_prefix_sums_of_a_launch(be, kind, n):
     arrays = be.placed(v=v, before=np.zeros_like(v), with_=np.zeros_like(v))
     arrays["with"] = arrays.pop("with_")
     run = SCANNED[kind].bind(arrays, be, quick=True)
+
     for _ in range(2):
         run()
+
         np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(v))
-        np.testing.assert_array_equal(be.to_host(arrays["before"]), np.cumsum(v) - v)
+        assert_arrays(be, arrays, before=np.cumsum(v) - v)
         assert run.value("total") == v.sum()
 
 
@@ -58,6 +60,7 @@ def test_prefix_sums_of_many_indices(be, monkeypatch):
     arrays["with"] = arrays.pop("with_")
     run = SCANNED["whole"].bind(arrays, be, quick=True)
     run()
+
     np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(v))
     assert run.value("total") == v.sum()
     if be.entry.in_blocks:
@@ -80,8 +83,10 @@ def test_scans_do_not_depend_on_threads(n):
     for threads in (1, 2, 3):
         arrays = {"v": v, "before": np.zeros_like(v), "with": np.zeros_like(v)}
         SCANNED["real"].run(arrays, get_backend("cpu", threads=threads), quick=True)
+
         seen.add(arrays["with"].tobytes())
         assert (abs(arrays["with"] - np.cumsum(v)) <= v.size * np.finfo(float).eps * np.cumsum(abs(v))).all()
+
     assert len(seen) == 1
 
 
@@ -92,6 +97,7 @@ def test_a_scan_of_a_hundred_million(threads):
     with_ = np.zeros_like(v)
     arrays = {"v": v, "before": np.zeros_like(v), "with": with_}
     found = SCANNED["whole"].run(arrays, get_backend("cpu", threads=threads))
+
     wanted = np.cumsum(v)
     assert (with_ == wanted).all() and (arrays["before"] == wanted - v).all()
     assert found == {"total": wanted[-1]}
@@ -108,9 +114,9 @@ def test_scans_in_teams(be, team):
 
         np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(k, 1))
         before = np.maximum.accumulate(np.column_stack([np.full(3, -np.inf), v]), 1)[:, :-1]
-        np.testing.assert_array_equal(be.to_host(arrays["highest"]), before)
+        assert_arrays(be, arrays, highest=before)
         wanted = np.stack([k.sum(1), v.max(1), v.max(1)], 1)
-        np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted)
+        assert_arrays(be, arrays, out=wanted)
 
 
 def test_a_scan_has_one_result():

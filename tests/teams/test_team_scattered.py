@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel
+from team_cases import assert_arrays, kernel
 
 from kernels import League, MDRange, Range, Sizes, get_backend
 from kernels.teams.room import LINES
@@ -91,8 +91,7 @@ def test_each_way_to_add(be, kind, n, bins, block):
     sums = np.zeros(bins, dtype)
     np.add.at(sums, bin_, w)
     counts = np.stack([np.zeros(bins), np.bincount(bin_, minlength=bins)], axis=1)
-    np.testing.assert_array_equal(be.to_host(arrays["added"]), start + sums)
-    np.testing.assert_array_equal(be.to_host(arrays["taken"]), -sums)
+    assert_arrays(be, arrays, added=start + sums, taken=-sums)
     np.testing.assert_array_equal(np.array(be.to_host(arrays["counted"])), counts)
 
 
@@ -103,7 +102,7 @@ def test_pairs_of_indices(be, tile, shape):
     bin_, w = rng.integers(0, bins, shape).astype(np.int32), rng.integers(-99, 99, shape).astype(float)
     arrays = be.placed(bin=bin_, w=w, added=np.zeros(bins))
     OF_PAIRS[tile].run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["added"]), np.bincount(bin_.ravel(), w.ravel(), bins))
+    assert_arrays(be, arrays, added=np.bincount(bin_.ravel(), w.ravel(), bins))
 
 
 @pytest.mark.parametrize("E, n", [(1, 1), (3, 100), (60, 211)])
@@ -117,7 +116,7 @@ def test_teams_with_scratch_and_results(be, E, n):
 
     wanted = np.zeros(bins, np.int64)
     np.add.at(wanted, bin_, w[:, ::-1])
-    np.testing.assert_array_equal(be.to_host(arrays["added"]), 2 * wanted)
+    assert_arrays(be, arrays, added=2 * wanted)
     assert run.value("sum") == w.sum()
     if be.style == "threads":
         assert run.scatter == {"added": "copies"}
@@ -140,12 +139,13 @@ def test_large_arrays_take_atomics():
     arrays["weight"] = np.zeros((2, 2**23)).T
     run = HISTOGRAM.bind(arrays, get_backend("cpu", threads=2), quick=True)
     run()
+
     assert run.scatter == {"count": "atomics", "weight": "atomics", "own": "copies"}
     assert arrays["count"][0] == 9 and list(arrays["weight"][0]) == [5, 4] and (arrays["own"] == 1).all()
 
 
 def test_copies_in_the_shared_memory_of_a_block(stand_in):
-    """Of arrays to whose elements a block adds 8 times each. As many as leave room for 1024 threads of a
+    """Arrays to whose elements a block adds 8 times each, as long as there is room for 1024 threads of a
     multiprocessor: eight blocks of 128 with 27 KiB each."""
 
     def how(bins, n, block=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import JOINS, kernel
+from team_cases import JOINS, assert_arrays, kernel
 
 from kernels import League, Range, Scan, Sizes, get_backend
 
@@ -62,8 +62,7 @@ def test_whole_numbers_at_every_level(be, team, vector):
         assert run.value("most") == each.max(initial=np.iinfo(np.int64).min)
         assert run.value("bits") == np.bitwise_xor.reduce(each)
         np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(w, 1))
-        np.testing.assert_array_equal(be.to_host(arrays["before"]), np.cumsum(w, 1) - w)
-        np.testing.assert_array_equal(be.to_host(arrays["out"]), np.repeat(each[:, None], 5, 1))
+        assert_arrays(be, arrays, before=np.cumsum(w, 1) - w, out=np.repeat(each[:, None], 5, 1))
 
 
 INDICES = [0, 1, 2, 31, 127, 1009, 65537]
@@ -79,7 +78,7 @@ def test_whole_numbers_of_a_range(be, n):
     assert COUNTED.run({"w": arrays["w"]}, be, quick=True) == {"sum": total}
     assert LEAGUE.run({"w": arrays["w"]}, be, quick=True, share=100) == {"sum": total}
     assert SCANNED.run(arrays, be, quick=True) == {"total": total}
-    np.testing.assert_array_equal(be.to_host(arrays["before"]), np.cumsum(w, dtype=np.int64) - w)
+    assert_arrays(be, arrays, before=np.cumsum(w, dtype=np.int64) - w)
 
 
 @pytest.mark.gpu

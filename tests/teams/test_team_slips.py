@@ -15,7 +15,7 @@ of_backends = pytest.mark.parametrize("backend", BACKENDS)
 
 
 def message_of(folder, backend, over, arguments, statement, **more) -> str:
-    """What a compiler says about a body of one statement, as the layer tells it."""
+    """The layer's report of a compiler's error, for a body of a single statement."""
     types = ", ".join([f"class {kind}" for kind in ("M", *arguments)])
     takes = ", ".join(["const M &m", *arguments.values()])
     text = f"template <{types}> POINT_FN void slips({takes}) {{\n    {statement};\n}}\n"
@@ -29,6 +29,7 @@ def message_of_text(folder, backend, over, text, **more) -> str:
         slips = kernel("slips", over, header=header, **more)
         with pytest.raises(CompileError) as told:
             compiled_for(slips, backend)
+
     return str(told.value)
 
 
@@ -47,7 +48,7 @@ def message_of_text(folder, backend, over, text, **more) -> str:
     ],
 )
 def test_slips_that_the_compiler_explains(tmp_path, backend, statement, words):
-    """What a device refuses, a CPU refuses, too: there a pack that is read is an object, which could be assigned."""
+    """A CPU refuses what a device refuses, although a pack that is read is an object there, which could be assigned."""
     arguments = {"I": "const I i", "S": "S &s"}
     told = message_of(tmp_path, backend, Range("n"), arguments, statement, arrays="x(n) k(n):int32", results="s")
     assert LINE_3 in told and words in told

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import EPS, HEADER, kernel
+from team_cases import EPS, HEADER, assert_arrays, kernel
 
 from kernels import League, Range, Scan
 
@@ -68,9 +68,10 @@ def test_a_row_of_a_table(be, shape, n):
     table, x = rng.integers(-9, 9, (row[-1], 3)) * 1.0, rng.integers(-9, 9, n) * 1.0
     arrays = be.placed(row=row, column=column, table=table, x=x, y=np.full(n, np.nan))
     TABLE[shape].run(arrays, be, quick=True)
+
     wanted = np.zeros(n)
     np.add.at(wanted, np.repeat(np.arange(n), np.diff(row)), table[:, 1] * x[column])
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), wanted)
+    assert_arrays(be, arrays, y=wanted)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -83,6 +84,7 @@ def test_tridiagonal_systems(be, shape, E, n):
     a[:, 0] = c[:, -1] = 0
     arrays = be.placed(a=a, b=b, c=c, d=d, x=np.full((E, n), np.nan))
     TRIDIAGONAL[shape].run(arrays, be, quick=True)
+
     x = be.to_host(arrays["x"])
     low, high = np.pad(x, ((0, 0), (1, 0)))[:, :-1], np.pad(x, ((0, 0), (0, 1)))[:, 1:]
     # Diagonally dominant: each of log2(n) steps adds a few eps of its terms, and errors do not grow
@@ -99,7 +101,7 @@ def test_places_of_sorted_keys(be, shape, E, n):
     k = np.random.default_rng(n).integers(-5, 5, (E, n)).astype(np.int32)
     arrays = be.placed(k=k, order=np.full((E, n), -1))
     RANKED[shape].run(arrays, be, quick=True)
-    np.testing.assert_array_equal(be.to_host(arrays["order"]), np.argsort(k, 1, kind="stable"))
+    assert_arrays(be, arrays, order=np.argsort(k, 1, kind="stable"))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -109,9 +111,10 @@ def test_five_points_with_a_halo_in_scratch(be, shape, size):
     u = np.random.default_rng(1).integers(-9, 9, size) * 1.0
     arrays = be.placed(u=u, v=np.full(size, np.nan))
     HALO[shape].run(arrays, be, T=8, quick=True)
+
     p = np.pad(u, 1, mode="edge") if u.size else np.zeros((2, size[1] + 2))
     wanted = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4 * p[1:-1, 1:-1]
-    np.testing.assert_array_equal(be.to_host(arrays["v"]), wanted)
+    assert_arrays(be, arrays, v=wanted)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -121,6 +124,7 @@ def test_moments_at_three_levels(be, shape, E, n, k):
     x = 1e3 + np.random.default_rng(n).random((E, n, k))
     arrays = be.placed(x=x, variance=np.full(E, np.nan))
     found = MOMENTS[shape].run(arrays, be, quick=True)["all"]
+
     # Chan, Golub, LeVeque 1983: n eps of the condition number sqrt(1 + mean^2 / variance), here about 4e3
     within = 4e3 * (1 + x.size) * EPS
     wanted = x.reshape(E, n * k).var(1) if x.size else np.zeros(E)
@@ -144,6 +148,7 @@ def test_compaction_across_a_league(be, shape, n):
     KEPT[shape].run(of("x", "kept"), be, share=50, quick=True)
     total = OFFSETS.run(of("kept", "offset"), be, quick=True)["total"]
     PUT[shape].run(of("x", "offset", "out"), be, share=50, quick=True)
+
     wanted = x[x > 0.5]
     assert total == wanted.size
     np.testing.assert_array_equal(be.to_host(arrays["out"])[:total], wanted)
@@ -164,11 +169,12 @@ def test_a_cloud_of_charges(be, n):
     x, y = rng.integers(0, 28, n) / 4, rng.integers(0, 20, n) / 4  # sums are exact
     arrays = be.placed(x=x, y=y, charge=np.zeros((9, 7)), distance=np.full(n, np.nan))
     CLOUD.run(arrays, be, quick=True)
+
     i, j, wanted = x.astype(int), y.astype(int), np.zeros((9, 7))
     for di in (0, 1):
         for dj in (0, 1):
             np.add.at(wanted, (i + di, j + dj), abs(1 - di - (x - i)) * abs(1 - dj - (y - j)))
-    np.testing.assert_array_equal(be.to_host(arrays["charge"]), wanted)
+    assert_arrays(be, arrays, charge=wanted)
     np.testing.assert_allclose(be.to_host(arrays["distance"]), np.hypot(x, y), rtol=3 * EPS)
 
 
@@ -177,7 +183,9 @@ def test_lists_by_compare_and_exchange(be, n):
     bucket = np.random.default_rng(n).integers(0, 11, n).astype(np.int32)
     arrays = be.placed(bucket=bucket, head=np.full(11, -1, np.int32), next=np.full(n, -7, np.int32))
     PUSHED.run(arrays, be, quick=True)
+
     head, behind = be.to_host(arrays["head"]), be.to_host(arrays["next"])
+
     for b in range(11):
         members, k = [], head[b]
         while k >= 0:
@@ -192,7 +200,6 @@ def test_indices_beyond_32_bits(be, first):
     i = first + np.arange(n)
     arrays = be.placed(hit=np.full(n, -1))
     found = FAR.run(arrays, be, first=first, quick=True)
+
     assert found == {"sum": np.fmod(i, 1000003).sum(), "most": i[-1]}
-    np.testing.assert_array_equal(
-        be.to_host(arrays["hit"]), np.sign(i) * (abs(i) // 3) - np.sign(first) * (abs(first) // 3)
-    )
+    assert_arrays(be, arrays, hit=np.sign(i) * (abs(i) // 3) - np.sign(first) * (abs(first) // 3))

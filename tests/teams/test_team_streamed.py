@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from team_cases import kernel
+from team_cases import assert_arrays, kernel
 
 import kernels
 from kernels import ArgumentError, League, MDRange, Range, Scan, team_kernel
@@ -57,8 +57,7 @@ def test_a_triad(be, n, first, place, check):
     TRIAD.bind(arrays, be, s=3.0, first=first, check=check, quick=True)()
 
     there = np.arange(n) >= first
-    np.testing.assert_array_equal(be.to_host(arrays["a"]), np.where(there, b + 3 * c, -1))
-    np.testing.assert_array_equal(be.to_host(arrays["k"]), np.where(there, np.arange(n), -1))
+    assert_arrays(be, arrays, a=np.where(there, b + 3 * c, -1), k=np.where(there, np.arange(n), -1))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -69,6 +68,7 @@ def test_pairs(be, shape, mark, dtype):
     order = "F" if "left" in mark else "C"
     arrays = be.placed(a=np.full(shape, np.nan, dtype, order=order), b=b)
     PAIRS[mark].bind(arrays, be, quick=True)()
+
     i, j = np.ogrid[: shape[0], : shape[1]]
     np.testing.assert_array_equal(np.array(be.to_host(arrays["a"].T)).T, b + i - j)
 
@@ -77,8 +77,7 @@ def test_rows_of_teams(be):
     b = whole(np.random.default_rng(5), 9, 77)
     arrays = be.placed(a=np.full((9, 77), np.nan), first=np.full(9, np.nan), b=b)
     ROWS.bind(arrays, be, quick=True)()
-    np.testing.assert_array_equal(be.to_host(arrays["a"]), b)
-    np.testing.assert_array_equal(be.to_host(arrays["first"]), b[:, 0])
+    assert_arrays(be, arrays, a=b, first=b[:, 0])
 
 
 def test_sums_before(be):
@@ -86,7 +85,8 @@ def test_sums_before(be):
     arrays = be.placed(a=np.full(b.size, np.nan), b=b)
     run = SUMS.bind(arrays, be, quick=True)
     run()
-    np.testing.assert_array_equal(be.to_host(arrays["a"]), np.cumsum(b) - b)
+
+    assert_arrays(be, arrays, a=np.cumsum(b) - b)
     assert run.value("total") == b.sum()
 
 

@@ -40,6 +40,7 @@ def test_tiles(be, layout):
     tiled = next(outcome.variant for outcome in found if outcome.variant.tile)
     run = TILED[layout].bind(arrays, be, tiled, quick=True)
     run()
+
     assert run.tile == tiled.tile
     np.testing.assert_array_equal(be.to_host(arrays["seen"].T), np.full((40, 60), 8.0))
 

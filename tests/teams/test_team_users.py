@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team_cases import EPS, HEADER, kernel
+from team_cases import EPS, HEADER, assert_arrays, kernel
 
 import kernels
 from kernels import League, Range, Sizes
@@ -71,7 +71,7 @@ def test_a_sparse_product(be, sizes, n):
 
     wanted = np.zeros(n)
     np.add.at(wanted, np.repeat(np.arange(n), np.diff(row)), value * x[column])
-    np.testing.assert_array_equal(be.to_host(arrays["y"]), wanted)
+    assert_arrays(be, arrays, y=wanted)
 
 
 @pytest.mark.parametrize("n", [0, 1, 1009])
@@ -82,7 +82,7 @@ def test_charges_on_a_grid(be, n):
     DEPOSITED.run(arrays, be, quick=True)
 
     charge = np.bincount(cell, 1 - weight, 11) + np.bincount(cell + 1, weight, 11)
-    np.testing.assert_array_equal(be.to_host(arrays["charge"]), 1 + charge)
+    assert_arrays(be, arrays, charge=1 + charge)
     assert be.to_host(arrays["count"])[0] == n
 
 
@@ -96,15 +96,12 @@ def test_arrays_of_several_types(be, n):
 
     x = narrow.astype(float)
     wide = 2 * x + 0.5 * k + np.sqrt(x) + np.where(k > 1.5, x, 0.25) + np.maximum(x, 1)
-    np.testing.assert_array_equal(be.to_host(arrays["wide"]), wide)
-    np.testing.assert_array_equal(be.to_host(arrays["narrow"]), wide - k)
-    np.testing.assert_array_equal(be.to_host(arrays["k"]), k * 3 + big % 7)
-    np.testing.assert_array_equal(be.to_host(arrays["big"]), (big >> 1) ^ 5)
+    assert_arrays(be, arrays, wide=wide, narrow=wide - k, k=k * 3 + big % 7, big=(big >> 1) ^ 5)
     assert found == {"sum": (wide - k).sum()}
 
 
 def test_rows_that_teams_ask_for_ahead():
-    """Of arrays that are read: a row for each team, one behind the other; shorter rows, pack by pack."""
+    """Arrays that are read: contiguous rows, a row for each team; shorter rows, pack by pack."""
     arrays = "A(N,M) turned(N,M):left y(N) across(M,N) more(N+1,M) several(N,M,K) own(N,M)"
     others = {"A", "turned", "across", "more", "several"}
     with kernels.registry.temporary():

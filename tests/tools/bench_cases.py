@@ -1,4 +1,4 @@
-"""What the tests of `python -m frame bench` share: a small size, ceilings that take no time, a run of the command."""
+"""Shared by the tests of `python -m frame bench`: a small size, ceilings that take no time, a run of the command."""
 
 import json
 

@@ -49,7 +49,7 @@ def test_a_share_is_the_median_of_ratios_of_one_round():
 @pytest.mark.parametrize("kinds", [("read",), ("written",), ("updated",), ("read", "written", "updated")])
 @pytest.mark.parametrize("past", [False, True])
 def test_plain_loops_go_through_each_number_once(kinds, past):
-    """Of arrays that are read, written and changed; a launch moves a sample of the bytes."""
+    """Arrays that are read, written and changed; a launch moves a sample of the bytes."""
     backend = get_backend("cpu", threads=2)
     moved = hierarchy.module("common").Moved(**dict.fromkeys(kinds, 3.2e9))
     memory = hierarchy.PlainMemory(backend, sample=2**20)

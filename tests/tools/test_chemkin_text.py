@@ -1,4 +1,5 @@
-"""What Cantera's converter drops of CHEMKIN files in silence: read as it is meant, or refused with its line."""
+"""Parts of CHEMKIN files that Cantera's converter drops in silence: read as they are meant, or refused with the
+line."""
 
 import numpy as np
 import pytest

@@ -224,7 +224,7 @@ def test_heat_capacities_need_the_ideal_gas(tmp_path):
 
 
 def test_constants_of_a_fluid():
-    """Of the substance; given ones go before; unknown ones are asked for."""
+    """Constants are the substance's; given constants have precedence; unknown constants are asked for."""
     lacking = dict.fromkeys(("Tc", "pc", "W", "omega", "rho_c"))
     known = data.constants("nc7h16", {**lacking, "omega": 0.36})
 

@@ -104,7 +104,7 @@ def test_what_happens_below_the_critical_point(options, words):
 
 
 def test_ranges_of_reactions(capsys):
-    """Of P-log and Chebyshev rates, in the units of the tables; a mixture without them says nothing."""
+    """Ranges of P-log and Chebyshev rates, in the units of the tables. A mixture without such rates has no line."""
     assert cli.main(["info", "--mixture", str(mechanisms.path()), "--phase", "ideal", "--equation", "ideal"]) == 0
 
     told = capsys.readouterr().out

@@ -51,7 +51,8 @@ def make_entries(monkeypatch, *entries, make=lambda path: path.write_text("made"
 
 
 def test_the_first_compilation_is_announced_on_rank_0(job, tmp_path, monkeypatch, capsys):
-    """One line for however many kernels, before the first is made; none where they lie in the cache, none elsewhere."""
+    """A single line for any number of kernels, before the first compilation. No line if they are in the cache, or
+    elsewhere."""
     monkeypatch.setattr(announce, "SLOW", 3600.0)
 
     make_entries(monkeypatch, "first", "second")

@@ -55,7 +55,7 @@ def test_loops_in_c_are_right(name, kind):
 
 
 def conditions(backend, evaluations=0) -> barracuda.Conditions:
-    """One round, two threads, no OpenACC."""
+    """A round, two threads, no OpenACC."""
     return barracuda.Conditions(backend, 1, 2, evaluations, 60.0, None, {}, None)
 
 

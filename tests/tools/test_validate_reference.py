@@ -77,7 +77,7 @@ def test_other_codes(name, module):
 @pytest.mark.parametrize("liquids", (("N2",), ("N2", "O2", "CH4")), ids=" ".join)
 @pytest.mark.quick(liquids=("N2",))
 def test_reference_errors_by_region(monkeypatch, liquids):
-    """What the README says of cold liquids: plain 12 to 13 % and 170 to 310 % off, fitted within 3 % and 20 %
+    """The README's figures of cold liquids: plain 12 to 13 % and 170 to 310 % off, fitted within 3 % and 20 %
     (medians). With Cantera's pure fluids: a grid, no saturated states."""
     pytest.importorskip("cantera")
     monkeypatch.setattr(reference, "GRID", (24, 12))

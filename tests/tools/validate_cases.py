@@ -1,4 +1,4 @@
-"""What the tests of `python -m frame validate` share: mixtures, a job."""
+"""Shared by the tests of `python -m frame validate`: mixtures, a job."""
 
 from mixtures_for_tests import ROOT
 

@@ -107,8 +107,7 @@ POINT_FN R flow_temperature_with_bends(const M &m, const R p, const Species &rho
 // Soave's published alpha: sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s +
 // A2 s^2,
 // and p(T) is a quadratic in s: T without iteration. Signs are those of the root before; three rounds, the first with
-// those at s = 0. A point for which they stay finds the same s again, so that its result does not depend on its
-// neighbours.
+// those at s = 0. A point whose signs stay finds the same s again, so its result does not depend on its neighbours.
 template <class M, class R, class Species>
 POINT_FN void flow_temperature_p(const M &m, const R p, const Species &rho_k, R &T) {
     R N, B, s = R(0.0);

@@ -1,29 +1,36 @@
-// Bounds of a stage: partial densities stay 0 or more (so 0 <= Y <= 1), density and pressure above 0. Where the sensor
-// sees an interface, the molar density stays between that of the cell, of its neighbours and of the first-order result,
-// too: at one pressure it is temperature that this bounds. (Partial densities that each overshoot a little on their own
-// make gas that is hotter than all of which it is mixed.)
-// It is Zalesak's flux correction (J. Comput. Phys. 31, 1979): a cell says what share of that which the higher order
-// takes from it, or brings, it can bear. Where an untouched flux cannot leave the bounds, nothing changes.
+// Bounds of a stage, by Zalesak's flux correction (J. Comput. Phys. 31, 1979): each cell says which share of the
+// higher-order corrections of its faces it can bear, out of it and into it. If no flux can leave the bounds, nothing
+// changes.
 //
-// Diffusion is added to the bounds of the molar density as to itself: pressure has been told of all of it.
-// Species are corrected towards the donor cell's, carried with the velocity of the higher-order flux of pressure: so
-// the correction leaves uniform pressure and velocity as they are, and the temperature of what is mixed lies between.
-// It keeps its bounds while less than all of a cell flows out in a step. Where pressure or velocity change so much from
-// a cell to the next that the pressure may come near 0, all together are corrected towards HLLC of the cells' own
-// states, in double flux as elsewhere.
+// Bounds. Partial densities stay 0 or more (so 0 <= Y <= 1), density and pressure above 0. Where the sensor sees an
+// interface the molar density also stays between the molar densities of the cell, its neighbours and the first-order
+// result: at a given pressure this bounds the temperature. (If each partial density overshoots a little by itself, the
+// mixed gas is hotter than every gas of which it is mixed.) Diffusion changes the bounds of the molar density by as
+// much as the molar density itself, since the pressure equation has all of it.
 //
-// Rows of `shares`: for each species the share that may be taken from a cell; of what lowers its molar density, of what
-// raises it; of all corrections at once; and 0 where any of these is below 1. Where that row is 1 the others are
-// not written. So it is in the fringe beyond the domain's sides, whose faces stay as they are (open = 0). The fluxes
-// make it -1 where a cell has to be looked at: any of its faces takes more than a part of what it has (fluxes.py), or
-// might ask for a bound otherwise. `rough` is 1 where they saw an interface. Elsewhere nothing is read but that row.
+// Corrections. Species are corrected towards the donor cell, carried with the velocity of the higher-order pressure
+// flux. The correction so keeps uniform pressure and velocity, and the temperature of a mixture lies between. It keeps
+// its bounds while less than a whole cell flows out in a step. Where pressure or velocity change so much between cells
+// that the pressure may come near 0, all fluxes together are corrected towards HLLC of the cells' own states, in double
+// flux.
+//
+// Rows of `shares`:
+//   k < NS    the share of species k that may be taken from a cell
+//   LOWERS    of corrections that lower its molar density
+//   RAISES    of corrections that raise it
+//   BULK      of all corrections at once
+//   ANY       0 if any of these is below 1; 1: the other rows are not written, and not read
+// ANY is also 1 in the fringe beyond the domain's sides, whose faces are not corrected (open = 0). The fluxes set ANY
+// to -1 in cells to be checked: a face takes more than a part of a cell's content (fluxes.py), or another bound may be
+// needed. `rough` is 1 where they saw an interface.
 #pragma once
 #include "hllc.h"
 
 enum { LOWERS = NS, RAISES, BULK, SHARES, ANY = SHARES };
+
 constexpr double ROUGH = 1.0, SHORT = 2.0, LOUD = 4.0; // why a cell asks for its shares, summed, negative, in ANY
 constexpr double KEEP_BACK = 1e-13;                    // of what may be taken: rounding of the update
-constexpr double LEAST = 0.1; // of the first-order density and pressure, of which so much stays
+constexpr double LEAST = 0.1;                          // share of the first-order density and pressure that stays
 
 // ---- at the face on the low side of cell t, normal to direction d
 template <class R, class Arguments> POINT_FN R species_flux(const Arguments &a, const int t, const int d, const int k) {
@@ -36,7 +43,7 @@ template <class R, class Arguments> POINT_FN double *viscous_row(const Arguments
 }
 #endif
 
-// what diffuses, as the update takes its divergence
+// diffusion of a species, as the update takes its divergence
 template <class R, class Arguments> POINT_FN R diffusion(const Arguments &a, const int t, const int d, const int k) {
 #if VISCOUS
     return face_flux<R>(viscous_row<R>(a, d, k), t, a.stride[d]);
@@ -74,13 +81,14 @@ template <class R, class Arguments> POINT_FN Beside<R> state_beside(const Argume
     UNROLL
     for (int c = 0; c < 3; ++c) u[c] = at<R>(a.Q + (CELL_U + turned(d, c)) * a.ld_Q, t);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+
     return {rho, u[0], u[1], u[2], at<R>(a.Q + CELL_P * a.ld_Q, t), at<R>(a.gamma_c, t)};
 }
 
-// First order of everything. mass: of all species.
+// Fluxes of first order.
 template <class R> struct First {
     Passed<R> q;
-    R mass;
+    R mass; // of all species
 };
 
 template <class R, class Arguments> POINT_FN First<R> first_order(const Arguments &a, const int t, const int d) {
@@ -101,7 +109,7 @@ template <class R, class Arguments> POINT_FN R molar_density(const Arguments &a,
     return n;
 }
 
-// what of `wanted` can be had, as a share of it
+// The share of `wanted` that is there
 template <class R> POINT_FN R share_of(const R have, const R wanted) {
     return select(wanted > have, larger(have, R(0.0)) / larger(wanted, R(1e-300)), R(1.0));
 }
@@ -197,6 +205,7 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
         const double *flux = flux_of<R>(a, d);
         R high[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)};
         R low[5];
+
         UNROLL
         for (int c = 0; c < 3; ++c) high[c] = at<R>(flux + (FLUX_M + c) * a.ld_flux_x, at_face), low[c] = f.q.M[c];
         high[3] = at<R>(flux + FLUX_E * a.ld_flux_x, at_face);
@@ -207,6 +216,7 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 #endif
         FOR_SPECIES (k, NS) high[4] += at<R>(flux + k * a.ld_flux_x, at_face);
         low[4] = f.mass;
+
         UNROLL
         for (int c = 0; c < 5; ++c) {
             const R taken = select(open, low[c], high[c]);
@@ -246,17 +256,19 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 #endif
 }
 
-// Where a flux asks, three cheap questions first, which are mostly answered with yes: can the species that the cell has
-// pay for all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u,
-// change too little from cell to cell to come near 0?
+// For a cell that the fluxes ask about, three cheap questions, mostly answered with yes. Has the cell twice as much of
+// each species as leaves it? Is there no interface? Does the pressure, which changes by rho c^2 div u, change too
+// little between cells to come near 0? Returns where an answer is no
 template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, const int t, const int count) {
     const auto unasked = at<R>(a.shares + ANY * a.ld_shares, t) >= 1.0;
     if (all_of(unasked)) return !unasked;
+
     const double step = a.scale * a.length[0];
 
     // Species: can they pay for what leaves?
     R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+
     FOR_SPECIES (k, NS) {
         R leaves = R(0.0);
         UNROLL
@@ -271,6 +283,7 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
 #endif
             leaves += net<R>(a, d, t, R(-low), high);
         }
+
         const R have = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho;
         short_of = select(step * leaves <= 0.5 * have, short_of, R(1.0));
     }
@@ -278,6 +291,7 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
     // Pressure and velocity: are the neighbours' near?
     const R p = at<R>(a.Q + CELL_P * a.ld_Q, t);
     const R g = at<R>(a.gamma_c, t);
+
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d) {
         const int s = a.stride[d];
@@ -295,7 +309,8 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
     rough = at<R>(a.rough, t);
     put(a.rough, t, R(0.0), count);
 #endif
-    // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
+
+    // Not in a shock: only at one pressure does the molar density of neighbours bound the temperature.
     rough = select(shock <= 0.2 * p, rough, R(0.0));
 
     const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
@@ -312,19 +327,23 @@ template <class R, class Arguments> POINT_FN void shares_of(const Arguments &a, 
     const R others = asks - LOUD * loud;
     const R short_of = select(others >= SHORT, R(1.0), R(0.0));
     const R rough = others - SHORT * short_of;
+
     R rho = R(0.0), bulk = R(1.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     const R least = species_bounds(a, t, count, step, rho, rough, short_of);
+
     if (any_of(loud > 0.0)) {
         const R p = at<R>(a.Q + CELL_P * a.ld_Q, t);
         const R inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
         bulk = select(loud > 0.0, bulk_bounds(a, t, step, rho, p, inverse), bulk);
     }
+
     put(a.shares + BULK * a.ld_shares, t, bulk, count);
     put(a.shares + ANY * a.ld_shares, t, select(smaller(least, bulk) < 1.0, R(0.0), R(1.0)), count);
 }
 
-// ---- Takes back of a face's fluxes what its two cells cannot bear.
+// ---- the correction of a face: its fluxes lose the part that its two cells cannot bear
+
 template <class R, class Arguments> POINT_FN auto limit(const Arguments &a, const int d, const int t, const int) {
     const double *any = a.shares + ANY * a.ld_shares;
     return smaller(at<R>(any, t - a.stride[d]), at<R>(any, t)) < 1.0;
@@ -335,21 +354,27 @@ POINT_FN void take_back(const Arguments &a, const int d, const int t, const int 
     const int s = a.stride[d];
     const double *any = a.shares + ANY * a.ld_shares;
     const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;
+
     const auto share_left = [&](const int row) {
         return select(left, at<R>(a.shares + row * a.ld_shares, t - s), R(1.0));
     };
     const auto share_right = [&](const int row) {
         return select(right, at<R>(a.shares + row * a.ld_shares, t), R(1.0));
     };
+
     const R bulk = smaller(share_left(BULK), share_right(BULK));
     const Donor<R> f = donor_of<R>(a, t, d);
     const auto here = f.open > 0.5 && (left || right);
     double *flux = flux_of<R>(a, d);
-    R moles = R(0.0), mass = R(0.0), energy = R(0.0); // mass, energy: what the correction brings in addition
+
+    // The share of all species together, by the bounds of the molar density.
+    R moles = R(0.0), mass = R(0.0), energy = R(0.0); // mass, energy: of the corrections
     FOR_SPECIES (k, NS) moles += INV_W[k] * (species_flux<R>(a, t, d, k) - donor_flux(a, t, d, f, k));
     const auto onwards = moles > 0.0;
     const R together = smaller(bulk, smaller(select(onwards, share_left(LOWERS), share_right(LOWERS)),
                                              select(onwards, share_right(RAISES), share_left(RAISES))));
+
+    // Species: together, then each by its own share.
     FOR_SPECIES (k, NS) {
         const R before = species_flux<R>(a, t, d, k);
         const R low = donor_flux(a, t, d, f, k);
@@ -365,7 +390,9 @@ POINT_FN void take_back(const Arguments &a, const int d, const int t, const int 
 #endif
         put(flux + k * a.ld_flux_x, t, after, count);
     }
-    R change[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)}; // towards the first order: momentum, E, A
+
+    // Everything towards the first order.
+    R change[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)}; // momentum, E, A
     if (any_of(bulk < 1.0)) {
         const First<R> first = first_order<R>(a, t, d);
         R carried = mass;
@@ -377,6 +404,8 @@ POINT_FN void take_back(const Arguments &a, const int d, const int t, const int 
         change[3] = (1.0 - bulk) * (first.q.E - at<R>(flux + FLUX_E * a.ld_flux_x, t));
         change[4] = (1.0 - bulk) * (first.q.A - at<R>(flux + FLUX_A * a.ld_flux_x, t));
     }
+
+    // Momentum and energy go with the mass of the corrections.
     R squares = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -387,6 +416,7 @@ POINT_FN void take_back(const Arguments &a, const int d, const int t, const int 
         squares += u * u;
         put(to, t, select(here, high + (change[c] + mass * u), high), count);
     }
+
     double *A = flux + FLUX_A * a.ld_flux_x, *E = flux + FLUX_E * a.ld_flux_x;
     const R high = at<R>(E, t);
     const R through = at<R>(A, t);

@@ -73,8 +73,9 @@ KERNEL(move_boxes, Moves, 128) {
 // rely on what was packed before.
 struct Signal {
     volatile long *theirs[2], *mine[2]; // of the low and the high side; 0: no neighbour
-    long *count, *late;                 // messages sent; 1 + side that waited in vain, for which number, which it saw
-    double *alarm;                      // NaN then
+    long *count;                        // messages sent
+    long *late;                         // after a wait in vain: 1 + side, the number it waited for, the number it saw
+    double *alarm;                      // NaN after a wait in vain
     long post, wait, patience;
 };
 

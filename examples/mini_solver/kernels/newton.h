@@ -3,7 +3,7 @@
 #include "gas/equations/inversion.h"
 
 // T += change_at(T) where `open`, at most STEPS times, until the change is rounding. A step is at least -down T and at
-// most up T. A point that is done stays as it is, so that its result does not depend on its neighbours.
+// most up T. A converged point is not changed any more, so that its result does not depend on its neighbours.
 template <int STEPS, class R, class Open, class Change>
 POINT_FN void newton(R &T, Open open, const double down, const double up, const Change &change_at) {
     for (int step = 0; step < STEPS; ++step) {

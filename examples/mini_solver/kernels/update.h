@@ -2,12 +2,12 @@
 // The new U is the old one plus a change: where nothing changes, nothing is rounded. Otherwise equal cells would all
 // round the same way, and the sums over the domain would drift.
 // U is NS partial densities, which are rows of Q, 3 momentum, energy (in double flux without rho e0:
-// p/(g - 1) + rho |u|^2/2, which is made of Q). The rows of `momentum` are the other ones, those of U0 all.
+// p/(g - 1) + rho |u|^2/2, which is made of Q). `momentum` has the other rows, U0 all rows.
 #pragma once
 #include "stencil.h"
 
 // A step of length 0 changes nothing, not even by rounding: the clock asks for it where the flow has come to its end.
-// Newton's method may round T and p otherwise in it, so they and what starts it are kept. first: of the step's stages,
+// Newton's method could round T and p differently, so they are kept, and its start, too. first: of the step's stages,
 // which makes U0.
 template <class R, class Arguments> POINT_FN void update(const Arguments &a, const int t, const int count) {
     if (a.length[0] == 0.0) {

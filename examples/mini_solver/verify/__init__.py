@@ -97,6 +97,7 @@ def main(quick=False, only=(), folder=None, jobs=1) -> int:
 
     lines, failed = ["| check | measured | bound | |", "|---|---|---|---|"], 0
     names = list(only or CHECKS)
+
     for name, (rows, seconds) in zip(names, _outcomes(names, quick, None if quick else folder, jobs)):
         for what, value, bound, sense, passed in rows:
             failed += not passed

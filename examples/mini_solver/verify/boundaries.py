@@ -132,8 +132,8 @@ def stretched_channel(quick, pictures):
 
 
 def supersonic(quick, pictures):
-    """A layered stream of CH4 and O2 above Mach 2.6 drives a uniform one out: behind it p and u are uniform, and what
-    entered is what is there."""
+    """A layered stream of CH4 and O2 above Mach 2.6 drives a uniform one out: behind it p and u are uniform,
+    and the domain holds the mass that entered."""
     layer = "0.5*(1 - tanh((y - 0.5)/0.1))"
     inlet = {
         "kind": "supersonic_inlet",

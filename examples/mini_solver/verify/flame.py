@@ -114,9 +114,10 @@ def tube(cells, end, start):
 
 
 def flame(quick, pictures):
-    """Speed of a flame: that of the gas that comes in, less that of the front. The flame starts from Cantera's profile;
-    its speed is taken from the second half of the time, and compared with Cantera's flame at the pressure that the
-    fresh gas then has."""
+    """Speed of a flame: the speed of the fresh gas less the speed of the front.
+
+    The flame starts from Cantera's profile. Its speed is taken over the second half of the time, and compared with
+    Cantera's flame at the pressure that the fresh gas then has."""
     cells, end = (80, 3e-5) if quick else (160, 6e-5)
     start = Flame(PRESSURE)
     speed = start.speed

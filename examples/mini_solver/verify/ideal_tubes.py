@@ -38,6 +38,7 @@ def exact(left, right, speed, g=GAMMA):
     """rho, u, p of x/t (Toro 2009, chapter 4)."""
     (rl, ul, pl), (rr, ur, pr) = left, right
     p = max(1e-6, 0.5 * (pl + pr))
+
     for _ in range(200):
         fl, dl = side(p, rl, pl)
         fr, dr = side(p, rr, pr)
@@ -45,10 +46,12 @@ def exact(left, right, speed, g=GAMMA):
 
     u = 0.5 * (ul + ur + side(p, rr, pr)[0] - side(p, rl, pl)[0])
     out = []
+
     for s in np.asarray(speed, float):
         sign, (r0, u0, p0) = (1, left) if s < u else (-1, right)  # mirrored, the right is a left
         v, w, us = sign * s, sign * u0, sign * u
         c = math.sqrt(g * p0 / r0)
+
         if p > p0:
             shock = w - c * math.sqrt((g + 1) / (2 * g) * p / p0 + (g - 1) / (2 * g))
             k = (g - 1) / (g + 1)

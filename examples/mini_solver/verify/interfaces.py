@@ -80,6 +80,7 @@ def oxygen_in_hydrogen(quick, pictures):
     """Cold O2 in warm H2, 100 bar, equation mapped: p and u uniform, species bounded and conserved."""
     end = 0.25 / 60 if quick else 1 / 60
     mixture = {"file": H2_O2, "species": ["O2", "H2"], "options": MAPPED}
+
     for d in (0.05, 1e-4):
         oxygen = "0.5*(tanh((x - 0.25)/d) - tanh((x - 0.75)/d))"
         case = dict(p=1e7, u=60, T=f"300 - 180*{oxygen}", constants={"d": d}, X={"O2": oxygen, "H2": "rest"})

@@ -200,6 +200,7 @@ def manufactured_flow(quick, pictures):
     """The manufactured flow: convection alone, then all terms."""
     dimensions, cells = (2, (16, 32)) if quick else (3, (12, 24, 48))
     made = Manufactured(dimensions)
+
     for scheme in ("double_flux", "apec"):
         for what, viscous, lowest in TERMS:
 

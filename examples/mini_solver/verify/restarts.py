@@ -43,6 +43,7 @@ def restart(quick, pictures):
 
     cells, steps = ([12, 16], 6) if quick else ([48, 32], 400)
     ways = ((1, 4), (2, 3), (3, 1)) if shutil.which("mpirun") else ((1, 1),)
+
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         with h5py.File(run(1, folder / "whole", cells, steps)) as file:

@@ -96,6 +96,7 @@ def tube(name, exact, scheme, dissipation, factor, N, bounds, options=None):
 
     x, got = f.coordinates()[0][0, 0], [line(f, n) for n in ("rho", "u", "p")]
     sizes, checks = (left[0] - right[0], exact.u, left[2] - right[2]), []
+
     for what, a, b, size, bound in zip(("rho", "u", "p"), got, exact.sample(x / end), sizes, bounds):
         error = float(np.abs(a - b).mean()) / size
         checks.append((f"L1 {what}", error, factor * bound * (100 / N) ** 0.75))
@@ -108,6 +109,7 @@ def tube(name, exact, scheme, dissipation, factor, N, bounds, options=None):
     p, middle = got[2], 0.5 * (exact.p + right[2])
     i = np.flatnonzero(p > middle)[-1]
     place = x[i] + (p[i] - middle) / (p[i] - p[i + 1]) / N
+
     checks.append(("shock position [cells]", abs(place - exact.waves[1].shock * end) * N, 2.1))
 
     if scheme == "apec":

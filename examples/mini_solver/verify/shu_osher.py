@@ -71,6 +71,7 @@ def shu_osher(quick, pictures):
     """The default scheme. Densities [kg/m3] as in the original; pressures are 1e6 times and velocities 1e3 times it."""
     fine = 800 if quick else 3200
     x_fine, known = reference(fine)
+
     if not quick:
         x_half, half = reference(fine // 2)
         own = np.abs(known.reshape(-1, 2).mean(1) - half)
@@ -88,6 +89,7 @@ def shu_osher(quick, pictures):
 
     sides = {"x_low": inlet, "x_high": "supersonic_outlet"}
     drawn = []
+
     # Without the limiter, whose bounds of the molar density take the tops of short waves for overshoots.
     for cells, limiter in ((200, True),) if quick else ((200, True), (400, True), (400, False)):
         flow = flow_of(

@@ -75,6 +75,7 @@ def species_layer(quick, pictures):
 
     ends, end = {}, 5e-8
     unlike = dict(T="200 + 50*tanh(x/8e-8)", p=1e7, X={"O2": "0.5 - 0.5*tanh(x/8e-8)", "CH4": "rest"})
+
     for scheme, bound in (("double_flux", 1e-5), ("apec", 1e-12)):
         g = box(unlike, end, mixture=OXYGEN_METHANE, scheme=scheme, runge_kutta="ssp43", cfl=1.2)
         start, first = g.sums(), line(g, "T")

@@ -75,6 +75,14 @@ def taylor_green_2d(quick, pictures):
     )
 
 
+def shear_velocity(n):
+    """(u, v) of two shear layers that begin to roll up, (n, n)."""
+    y, x = np.meshgrid(*[(np.arange(n) + 0.5) / n] * 2, indexing="ij")
+    u = np.tanh(30 * np.where(y < 0.5, y - 0.25, 0.75 - y))
+    v = 0.05 * np.sin(2 * math.pi * (x + 0.25))
+    return u, v
+
+
 def double_shear_layer(quick, pictures):
     """Two shear layers roll up (Brown & Minion 1995, original not seen; the thick ones), Re 1e4, M 0.1, ideal gas:
     velocity beside an incompressible pseudo-spectral run on three times as many points; what differs is of the order of
@@ -82,9 +90,7 @@ def double_shear_layer(quick, pictures):
     N, end, M, Re = (48, 0.4, 0.2, 1e4) if quick else (128, 1.0, 0.1, 1e4)
     n = 3 * N
     reference = incompressible.Spectral(n, 1 / Re)
-    y, x = np.meshgrid(*[(np.arange(n) + 0.5) / n] * 2, indexing="ij")
-    u, v = np.tanh(30 * np.where(y < 0.5, y - 0.25, 0.75 - y)), 0.05 * np.sin(2 * math.pi * (x + 0.25))
-    first, last = reference.run(u, v, end)
+    first, last = reference.run(*shear_velocity(n), end)
 
     def coarse(q):
         return q[1::3, 1::3]
@@ -153,6 +159,7 @@ def shear_layer(quick, pictures):
     # each cell rounds at random each stage: the root of the number of stages in a cell, that of cells less in their
     # mean
     rounding = 4 * np.finfo(float).eps * (1 + math.sqrt(3 * steps / math.prod(cells)))
+
     for scheme in ("double_flux", "apec"):
         f = Flow(Case.from_file(path, [f"domain.cells = {cells}", f"numerics.scheme = '{scheme}'"]))
         start, momentum = f.sums(), f.balance.momentum_scale()

@@ -72,7 +72,7 @@ class Tube:
         again = mixture.properties("T", e=found["e"], rho=rho, Y=Y)["T"]
         two = found["phases_status"] == 1
 
-        # Of a table whose pieces have steps of their own: many of its states have two phases, how many says nothing
+        # Many states of the table have two phases. Its pieces have different steps, so the exact share says nothing
         yield "share of two phases in the states of the fan", float(two.mean()), 0.1, "above"
         yield "p by the layer, of the left side's", float(np.abs(found["p"] - p).max() / self.left[1]), 1e-8
         yield "speed of sound by the layer, two phases", float(np.abs(found["c"] / c - 1)[two].max()), 1e-8
@@ -155,6 +155,7 @@ def of_cold_search(flow):
 def draw(path, flow, tube):
     x, fine = flow.coordinates()[0][0, 0], np.linspace(-0.5, 0.5, 4000)
     wanted = tube.exact.sample(fine / tube.end)
+
     with figure(path, 4, 1, figsize=(7, 9), sharex=True) as axes:
         for number, (name, scale, label) in enumerate(
             (("rho", 1, "density [kg/m$^3$]"), ("u", 1, "velocity [m/s]"), ("p", 1e-6, "pressure [MPa]"))

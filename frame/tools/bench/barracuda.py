@@ -120,7 +120,7 @@ class Sides:
             a.name: rng.random(self.plan.shape(a.name, case.entries)) - 0.5 for a in self.plan.program.arguments
         }
 
-        # What is right, and the sizes of the terms.
+        # Reference values, and the sizes of the terms.
         e, einsum = self.plan.expression, _einsum
         self.wanted = evaluate(e, {x: a.copy() for x, a in self.given.items()}, einsum)
         self.terms = evaluate(e, {x: abs(a) for x, a in self.given.items()}, einsum, abs)
@@ -396,7 +396,7 @@ def table(rows) -> str:
 
 
 OPTIONS: dict[str, dict] = {
-    # What is measured.
+    # Measured cases.
     "--backend": dict(choices=("cpu", "cuda"), default="cpu", help="of the layer (default: cpu, one core)"),
     "--cases": dict(
         metavar="TEXT|TEXT",

@@ -87,7 +87,7 @@ class Block:
 
 
 class Rank:
-    """One rank of `bench blocks`. The command that started it sends the verbs line by line."""
+    """A rank of `bench blocks`. The command that started it sends verbs, line by line."""
 
     def __init__(self):
         self.frame = Frame()

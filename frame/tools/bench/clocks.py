@@ -110,8 +110,8 @@ def by_graph(backend, work: Work, rounds: int) -> float | None:
 def in_turns(
     works: dict[str, tuple[Work, tuple[Clock, ...]]], rounds: int, far_off: float = math.inf
 ) -> dict[str, np.ndarray]:
-    """{name: seconds (rounds, clocks)} of works {name: (work, its clocks)}. All run in turns, so that other load of the
-    machine hits them alike; a round before warms up.
+    """{name: seconds (rounds, clocks)} of works {name: (work, its clocks)}. Works alternate, so that other load of the
+    machine hits all alike. A round before warms up.
 
     far_off: by its first clock, a work that takes so many times the quickest is measured once.
     """

@@ -273,6 +273,7 @@ def table(rows) -> str:
         device = (ours, row["rival"], rival, f"{row['ratio']:.2f}x")
         caller = (call, row["call_rival"], call_rival, f"{row['call_ratio']:.2f}x")
         lines.append((row["case"], row["dtype"], row["how"], *device, *caller))
+
     return "\n".join(tables.to_the_left(lines))
 
 

@@ -398,8 +398,13 @@ class InOrder:
         written = {a.name for a in self.kernel().arrays if a.written}
         kinds = {"read": 0, "written": 0, "updated": 0}
         for name, array in arrays.items():
-            kind = "updated" if name in self.updated else "written" if name in written else "read"
-            kinds[kind] += array.nbytes
+            if name in self.updated:
+                kinds["updated"] += array.nbytes
+            elif name in written:
+                kinds["written"] += array.nbytes
+            else:
+                kinds["read"] += array.nbytes
+
         return module("common").Moved(**kinds)
 
 

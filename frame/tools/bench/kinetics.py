@@ -33,8 +33,8 @@ CHECKED = 1024  # points compared before timing
 FEW = 256  # points of a round of Cantera
 POINTS = {"host": 4096, "device": 1_000_000}  # by the backend's memory; a CPU takes as many as a chunk of a host has
 STATES = {"host": "random", "device": "smooth"}
-# Of the gross rates: rates are exp of sums up to 300, which carry 300 eps, and the compiler's vector functions are some
-# units of the last place off.
+# Relative to the gross rates. Rates are exp of sums up to 300, which carry 300 eps; the compiler's vector functions add
+# some units of the last place.
 TOLERANCE = 1e-10
 # Mechanism: the file, and for a part of it the elements of the species that stay, and their most C.
 MECHANISMS: dict[str, tuple] = {
@@ -87,8 +87,8 @@ def _part_of(path: pathlib.Path, limits: tuple[set, int], folder: pathlib.Path) 
 
 
 class Cantera:
-    """Cantera from Python, a state a call. Its time is that of the mechanism less that of the same species without
-    reactions. A phase of another equation of state becomes an ideal gas, as ours is."""
+    """Cantera from Python, a state in each call. Its time is the time of the mechanism less the time of its species
+    without reactions. A phase of another equation of state becomes an ideal gas, as ours is."""
 
     name = "Cantera from Python"
 

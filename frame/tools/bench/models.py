@@ -26,7 +26,7 @@ PENG_ROBINSON = {"equation": "pr"}
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Models beside those that they take the place of: options of a mixture."""
+    """Models, and the models that they replace: options of a mixture."""
 
     ours: dict[str, str]
     theirs: dict[str, str]

@@ -333,7 +333,7 @@ class DeviceRun:
 
 
 def on_a_device(loops: Loops, kind: str, arrays: dict[str, np.ndarray], folder: pathlib.Path, rounds: int) -> DeviceRun:
-    """Runs an executable on the machine's GPU. Raises BackendError where there is none, or no executable. Libraries of
+    """Runs an executable on the machine's GPU. Raises BackendError without a GPU or without an executable. Libraries of
     another machine's compiler may lie in the folder's `lib`."""
     path = executable(loops, kind, folder)
     with tempfile.TemporaryDirectory() as place:

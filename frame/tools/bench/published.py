@@ -1,4 +1,4 @@
-"""What Nelson et al. 2015 measured (Generating efficient tensor contractions for GPUs, ICPP 2015), beside a run."""
+"""Times of Nelson et al. 2015 (Generating efficient tensor contractions for GPUs, ICPP 2015), beside those of a run."""
 
 from __future__ import annotations
 

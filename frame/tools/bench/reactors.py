@@ -180,8 +180,8 @@ def _on_steps(name: str, steps, of_ours: float, of_theirs: float) -> str:
 
 
 class Slopes:
-    """Cantera's slopes of a mechanism. Their time is that of the mechanism less that of the same species without
-    reactions."""
+    """Cantera's slopes of a mechanism. Their time is the time of the mechanism less the time of the same species
+    without reactions."""
 
     def __init__(self, path):
         import cantera as ct

@@ -1,4 +1,4 @@
-"""Strings of einsum for `bench tensor --strings`: who writes them, their extents, how their arrays lie."""
+"""Strings of einsum for `bench tensor --strings`: their origin, extents, and the layout of their arrays."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ class Call:
     def __init__(self, string: String, dtype: str, xp=np):
         self.string, self.dtype, self.xp = string, np.dtype(dtype), xp
         self.sizes: dict[str, tuple[int, ...]] = {}  # of an ellipsis several
+
         for word in string.extents.split():
             index, _, extents = word.partition("=")
             self.sizes[index] = tuple(map(int, extents.split("x")))
@@ -128,9 +129,11 @@ def measure(call: Call, rounds: int) -> dict:
     """A row: ours, the best rival, and the fastest of our organisations. Raises FrameError for a wrong value."""
     off = call.check()
     works: dict[str, Callable] = {"ours": call.ours}
+
     for how in ORGANISATIONS:
         if _serves(call, how):
             works[f"by {how}"] = functools.partial(call.by, how)
+
     rivals = call.rivals()
 
     clocks = (processor_seconds,)
@@ -189,6 +192,7 @@ def table(rows) -> str:
         us, rival, fastest = (f"{row[key] * 1e6:.1f}" for key in ("seconds", "rival_seconds", "fastest_seconds"))
         ours = (row["case"], row["dtype"], row["how"], us)
         lines.append((*ours, row["rival"], rival, f"{row['ratio']:.2f}x", row["fastest"], fastest))
+
     return "\n".join(tables.to_the_left(lines))
 
 
@@ -203,6 +207,7 @@ def summary(rows) -> list[str]:
             f"{field or 'all'}: geometric mean {mean:.2f}, least {min(ratios):.2f}, "
             f"{below} of {len(ratios)} below {LEVEL}"
         )
+
     return lines
 
 

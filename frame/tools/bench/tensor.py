@@ -6,8 +6,8 @@ OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not 
 registers and a copy of as many bytes take is measured before; the longer of the two is the bound.
 On a device its own clock counts. Cold: the caches hold other numbers, which were read last: with numbers that were
 written there, the work would wait for their way to memory, which is none of its own. Hot: the same work ran just
-before. Both wait behind that, so that no time of the host is in them. By a graph: hot, of short work of ours, which a
-graph launches many times: between two launches of a stream lies about a microsecond more.
+before. Both are queued behind other work, so that no time of the host is in them. By a graph: short work of ours, hot,
+launched many times by a graph; launches in a stream would have about a microsecond between them.
 """
 
 from __future__ import annotations
@@ -116,70 +116,112 @@ CHAINS = (
 )
 
 
+EINSUMS = ("einsum", "torch_einsum")
+DEVICE_RIVALS = (*EINSUMS, "matmul", "torch_matmul")
+CORE_RIVALS = ("einsum", "opt_einsum", "matmul")
+
+
 def _told(rows, rivals) -> list[Case]:
     """Cases for which the model knows the number of entries."""
     return [Case(name, text, sizes, entries, {}, rivals, told=entries) for name, text, sizes, entries in rows]
 
 
+def _in_both_types(case: Case) -> list[Case]:
+    """A case, and the same in float32."""
+    return [case, dataclasses.replace(case, name=f"{case.name}, float32", dtype="float32")]
+
+
+# ---- cases of a core of a CPU
+
+
 def cases() -> list[Case]:
-    """For one core of a CPU."""
-    lg3, eqn1 = named.TEXTS["lg3"], named.TEXTS["eqn1"]
-    arranged = ("einsum", "opt_einsum", "matmul")
-    made = [
-        Case("Lg3 n = 12", lg3.text, dict.fromkeys("ijkl", 12), n, lg3.options, (*arranged, "xsmm_lg3"))
-        for n in (64, 2000)
-    ]
-    made += [
-        Case("Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, (*arranged, "xsmm_eqn1"))
-        for n in (64, 5000)
-    ]
-    for size, points, numbers in ((8, 8, (1000, 10000)), (16, 64, (100, 10000))):
-        sizes = dict(l=size, r=size, p=points)
-        made += [
-            Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, (*arranged, "xsmm_fields"))
-            for n in numbers
-        ]
-    return made + _told(SWEPT + CHAINS, ("einsum", "opt_einsum"))
+    """All cases of a core."""
+    nekbone, eqn1 = named.TEXTS["lg3"], named.TEXTS["eqn1"]
+    found = []
+
+    for n in (64, 2000):
+        rivals = (*CORE_RIVALS, "xsmm_lg3")
+        found.append(Case("Lg3 n = 12", nekbone.text, dict.fromkeys("ijkl", 12), n, nekbone.options, rivals))
+
+    for n in (64, 5000):
+        rivals = (*CORE_RIVALS, "xsmm_eqn1")
+        found.append(Case("Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, rivals))
+
+    for size, points, entries in ((8, 8, 1000), (8, 8, 10000), (16, 64, 100), (16, 64, 10000)):
+        name = f"FieldField {size} x {size} x {points}"
+        rivals = (*CORE_RIVALS, "xsmm_fields")
+        found.append(Case(name, FIELD, dict(l=size, r=size, p=points), entries, {}, rivals))
+
+    return found + _told(SWEPT + CHAINS, ("einsum", "opt_einsum"))
+
+
+# ---- cases of a device
 
 
 def device_cases() -> list[Case]:
-    """For a GPU: Nekbone's operators, Eqn.(1), contractions of fields, the triples kernels, chains of products."""
-    einsums, products = ("einsum", "torch_einsum"), ("matmul", "torch_matmul")
-    made = []
+    """All cases of a GPU."""
+    return [
+        *_nekbone_cases(),
+        *_eqn1_cases(),
+        *_field_cases(),
+        *_triples_cases(),
+        *_told(CHAINS, EINSUMS),
+    ]
 
-    def add(name, text, sizes, entries, options=None, rivals=einsums, single=False):
-        made.append(Case(name, text, sizes, entries, options or {}, rivals))
-        if single:
-            made.append(Case(f"{name}, float32", text, sizes, entries, options or {}, rivals, "float32"))
 
+def _nekbone_cases() -> list[Case]:
+    """Nekbone's operators."""
+    found = []
     for n in (12, 8, 16):
         for key, name in (("lg3", "Lg3"), ("lg3t", "Lg3t"), ("ax", "Ax 6 factors"), ("ax_one", "Ax g = J")):
             t = named.TEXTS[key]
-            add(
-                f"{name} n = {n}",
-                t.text,
-                dict.fromkeys("ijkl", n),
-                round(POINTS / n**3),
-                t.options,
-                (*einsums, *products),
-                True,
-            )
-    for key, name in (("eqn1", "Eqn.(1)"), ("eqn1_add", "Eqn.(1) +=")):
-        t = named.TEXTS[key]
-        add(name, t.text, dict.fromkeys("ijklmn", 10), 10000, t.options, (*einsums, *products), key == "eqn1")
+            sizes = dict.fromkeys("ijkl", n)
+            entries = round(POINTS / n**3)
+            found += _in_both_types(Case(f"{name} n = {n}", t.text, sizes, entries, t.options, DEVICE_RIVALS))
+
+    return found
+
+
+def _eqn1_cases() -> list[Case]:
+    sizes = dict.fromkeys("ijklmn", 10)
+    t, added = named.TEXTS["eqn1"], named.TEXTS["eqn1_add"]
+
+    return [
+        *_in_both_types(Case("Eqn.(1)", t.text, sizes, 10000, t.options, DEVICE_RIVALS)),
+        Case("Eqn.(1) +=", added.text, sizes, 10000, added.options, DEVICE_RIVALS),
+    ]
+
+
+def _field_cases() -> list[Case]:
+    """Intrepid's contractions of fields and data."""
+    with_cutensor = (*DEVICE_RIVALS, "cutensor")
+    found = []
+
     for size, points in ((8, 8), (16, 64), (64, 125)):
         sizes = dict(l=size, r=size, p=points)
-        add(f"FieldField {size},{points}", FIELD, sizes, 10000, None, (*einsums, *products, "cutensor"), size < 64)
-    add("DataField 16,64", DATA_FIELD, dict(f=16, p=64), 10000, None, (*einsums, *products, "cutensor"), True)
-    add("DataData 64", DATA, dict(p=64), 10000, None, (*einsums, *products), True)
+        case = Case(f"FieldField {size},{points}", FIELD, sizes, 10000, {}, with_cutensor)
+        found += _in_both_types(case) if size < 64 else [case]
+
+    found += _in_both_types(Case("DataField 16,64", DATA_FIELD, dict(f=16, p=64), 10000, {}, with_cutensor))
+    found += _in_both_types(Case("DataData 64", DATA, dict(p=64), 10000, {}, DEVICE_RIVALS))
+    return found
+
+
+def _triples_cases() -> list[Case]:
+    """NWChem's triples kernels, and all of them in a launch."""
     extents = dict.fromkeys("abcefg", 16)
+    rivals = (*EINSUMS, "cutensor")
+    found = []
+
     for kind in named.ARRANGED:
         for k in range(1, 10):
             t = named.TEXTS[f"{kind}_{k}"]
             sizes = {i: x for i, x in extents.items() if kind != "s1" or i != "g"}
-            add(f"{kind.upper()}_{k}", t.text, sizes, 16, t.options, (*einsums, "cutensor"), k == 1)
-    add("all 27 into one T3", named.all_triples(), extents, 16, dict(batch="d"), (*einsums, "cutensor"))
-    return made + _told(CHAINS, einsums)
+            case = Case(f"{kind.upper()}_{k}", t.text, sizes, 16, t.options, rivals)
+            found += _in_both_types(case) if k == 1 else [case]
+
+    found.append(Case("all 27 into one T3", named.all_triples(), extents, 16, dict(batch="d"), rivals))
+    return found
 
 
 # ---- measuring ------------------------------------------------------------------------------------------------------
@@ -300,7 +342,7 @@ class Comparison:
         self.outputs = [self.arrays[name] for name in plan.expression.outputs]
         self.old = [output.copy() for output in self.outputs]
 
-        # What is right, and the size of the terms.
+        # Reference values, and the sizes of the terms.
         self.rivals = Rivals(plan, self.arrays, case.entries)
         self._anew()
         work, results = self.rivals.einsum()

@@ -102,16 +102,25 @@ class Rivals:
         arrays."""
         e = self.plan.expression
         product = xp.matmul
+
         if "left" in a and len(e.outputs) == 1 and out[0].ndim == 3:
             turned = a["right"].swapaxes(1, 2)
             return (lambda: product(a["left"], turned, out=out[0])), out
+
         if "field" in a:
             return (lambda: product(a["field"], a["data"][:, :, None], out=out[0][:, :, None])), out
         if "left" in a:
             to = out[0][:, None, None]
             return (lambda: product(a["left"][:, None, :], a["right"][:, :, None], out=to)), out
+
         if "U" in a:
             return self._kron(xp, a, out)
+
+        return self._nekbone(xp, a, out)
+
+    def _nekbone(self, xp, a, out):
+        """Lg3, Lg3t and Ax: three products of matrices for the slopes, three back."""
+        product = xp.matmul
         D = a["D"]
         n, turned = len(D), D.T
         entries = self.entries
@@ -128,12 +137,16 @@ class Rivals:
             product(turned, x[2].reshape(entries, n, n * n), out=spare.reshape(entries, n, n * n))
             to += spare
 
-        if "ut" in e.outputs:
+        if "ut" in self.plan.expression.outputs:
             return (lambda: slopes(a["u"], out)), out
-        like = lambda: xp.empty_like(out[0])
+
+        def like():
+            return xp.empty_like(out[0])
+
         if "u" not in a:
             spare = like()
             return (lambda: back([a["ur"], a["us"], a["ut"]], out[0], spare)), out
+
         r, spare = [like() for _ in range(3)], like()
         rows = [["g"]] if "g" in a else [["g1", "g2", "g3"], ["g2", "g4", "g5"], ["g3", "g5", "g6"]]
 
@@ -143,6 +156,7 @@ class Rivals:
                 w = [a["g"] * x for x in r]
             else:
                 w = [a[f] * r[0] + a[g] * r[1] + a[h] * r[2] for f, g, h in rows]
+
             back(w, out[0], spare)
 
         return whole, out

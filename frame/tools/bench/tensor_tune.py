@@ -1,7 +1,7 @@
 """`python -m frame tune tensor TEXT|NAME|FILE`: search for the fastest organisation of contractions on this machine.
 
 Searches within a budget, prints what was found, and writes it as rows of a table of organisations (see
-kernels/contractions/table.py). A journal holds what was measured: the same command goes on where it was ended.
+kernels/contractions/table.py). A journal holds the measurements: the same command continues an interrupted search.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TO_MOVE = {"host": 64 << 20, "device": 512 << 20}  # bytes of all arrays, where 
 
 
 OPTIONS: dict[str, dict] = {
-    # What is tuned.
+    # Tuned texts.
     "text": dict(
         nargs="?",
         metavar="TEXT|NAME|FILE",

@@ -101,7 +101,7 @@ def took(work, clock=time.perf_counter) -> float:
 
 
 def in_turns(timers: Mapping, repeats: int) -> dict:
-    """{name: seconds of each round} of timers {name: timer()}. Other load of the machine so hits all of them."""
+    """{name: seconds of each round} of timers {name: timer()}. Rounds alternate: other load hits all timers alike."""
     times: dict = {name: [] for name in timers}
     for _ in range(repeats):
         for name, timer in timers.items():

@@ -76,8 +76,8 @@ def constants(name: str, given: dict[str, float | None]) -> Critical:
 
 
 def substance(name: str) -> tuple[str, tuple]:
-    """(CAS number, atoms) of the substance with this name in mechanisms; ("", ()) if there is none, or if it has
-    isomers."""
+    """(CAS number, atoms) of the substance with this name in mechanisms; ("", ()) if there is no
+    such substance, or if the name has isomers."""
     rows = {(row.cas, atoms) for (label, atoms), row in table().items() if label == name.upper() and row.cas}
     return rows.pop() if len(rows) == 1 else ("", ())
 

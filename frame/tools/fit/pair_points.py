@@ -181,8 +181,8 @@ def _coolprop_name(name: str) -> str:
 
 
 def _paper(names, fluids) -> str:
-    """Key of the literature of a pair's mixing numbers. Raises ArgumentError where there are none, or where they are
-    those of a rule: 1 and 0."""
+    """Key of the literature of a pair's mixing numbers. Raises ArgumentError for a pair without mixing numbers,
+    or with the numbers of a combining rule, 1 and 0."""
     import CoolProp.CoolProp as CP
 
     said = f"{'/'.join(names)}: CoolProp has no mixture of {' and '.join(fluids)} that was fitted to measurements"

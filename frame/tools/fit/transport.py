@@ -119,7 +119,7 @@ def _dilute_conductivity(critical: Critical, states: States, eta, notes) -> tupl
 
 
 def _viscosity(dense: _Dense, eta, notes) -> tuple[float, ...]:
-    """n1..n4; n4, which makes it hang on T, only where that helps."""
+    """n1..n4. n4 is the dependence on T; it is 0 unless it improves the fit."""
     mu = dense.states.mu
     used = dense.used(mu)
     if used.sum() < LEAST_STATES:

@@ -154,7 +154,7 @@ def _theirs(gas, mixture, states, rho, names) -> dict[str, np.ndarray]:
 
 
 def _small_alpha(mixture, states) -> np.ndarray:
-    """States at which sqrt(alpha) of a species that is there is so small that Cantera cannot divide by it."""
+    """States with a species whose sqrt(alpha) is too small for Cantera's division by it."""
     species = mixture.species
     slope = alpha_slope(species.omega, "cantera", "pr")[:, None]
     root = 1 + slope * (1 - np.sqrt(states["T"] / species.Tc[:, None]))

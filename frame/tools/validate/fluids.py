@@ -75,7 +75,7 @@ def fluid(name):
 
 
 class Fluid:
-    """One pure fluid: limits, critical point, and `at(T, p)`."""
+    """A pure fluid: limits, critical point, and `at(T, p)`."""
 
     def __init__(self, name):
         self.name, self.known = name, fluid(name)

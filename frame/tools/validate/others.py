@@ -17,7 +17,7 @@ from .states import draw
 
 
 def not_installed(module: str, project: str) -> str | None:
-    """Why a package cannot be used, None when it is there."""
+    """The reason why a package cannot be used; None if it is installed."""
     return None if importlib.util.find_spec(module) else f"the Python package {project} is not installed"
 
 

@@ -117,7 +117,7 @@ def _compare(job, names, rows, states) -> None:
 
 
 def table(rows) -> str:
-    """One line for each quantity: the judged errors of both precisions, then the relative deviations from double."""
+    """A line for each quantity: the judged errors of both precisions, then relative deviations from double."""
     found: dict[str, dict] = {}
     for row in rows:
         name, _, kind = row.name.partition(": ")

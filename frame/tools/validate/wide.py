@@ -51,8 +51,8 @@ def is_public(name) -> bool:
 
 
 def tolerance(name: str, options: dict) -> tuple[float, str]:
-    """(tolerance of a public quantity in eps of its scale, the reason): the largest that a kernel which leads to it
-    asks for. No reason: the usual one."""
+    """(tolerance of a public quantity in eps of its scale, the reason): the largest tolerance of the kernels that lead
+    to it. Without a reason: the usual tolerance."""
     chain = kernels.resolve((name,), GIVEN, options)
     return max([(TOLERANCE, ""), *(OTHERS[kernel.name] for kernel in chain if kernel.name in OTHERS)])
 

@@ -1,7 +1,7 @@
 """Each statement of a program by the organisation that is cheapest for it alone, one after the other.
 
-What lies between two statements goes through memory, in one scratch. It lies there in the order of indices that suits
-the statement that writes it and those that read it. A statement without the program's batch index has a batch of its
+Intermediate results go through memory, in a single scratch. Their indices have the order that suits the statements that
+write and read them. A statement without the program's batch index has a batch of its
 own: the longest index of its output, or the first.
 
 It serves chains of products that have nothing else in common: `n,ni,nj->ij` is a product number by number, which a
@@ -48,7 +48,7 @@ class Able(NamedTuple):
     """The organisations that steps may have."""
 
     style: str  # of the backend
-    free: bool  # those that read extents when they run, where there are some
+    free: bool  # whether organisations are preferred that read extents when they run
 
 
 class Step(NamedTuple):
@@ -72,8 +72,7 @@ class Part(NamedTuple):
 
 
 class Locals(NamedTuple):
-    """Where locals lie in one array. Locals of which one is read before the other is written may lie in the same
-    place."""
+    """Places of locals in a common array. Two locals may share a place if one is read before the other is written."""
 
     shapes: dict[str, tuple[int, ...]]
     places: dict[str, int]
@@ -111,7 +110,7 @@ class Apart(Organisation):
     COMPLEX: ClassVar[bool] = True
     STYLE: ClassVar[str] = ""  # of the backend
 
-    free: bool = False  # steps by organisations that read extents when they run, where there are some
+    free: bool = False  # whether steps prefer organisations that read extents when they run
 
     def steps(self, p: Program) -> tuple[Step, ...]:
         """The steps of a program. Raises Unable if no organisation serves a statement by itself."""
@@ -380,8 +379,8 @@ def _turned(statements, name: str, places) -> tuple[Statement, ...]:
 
 
 def _orders(p: Program, statements, name: str) -> list[tuple[int, ...]]:
-    """Orders of an array's dimensions that are worth a look: as it stands, as its larger factor lies, as a product of
-    matrices would write it and as those who read it would have it."""
+    """Orders of an array's dimensions to be compared: the order of the text, of its larger factor, of a product of
+    matrices that writes it, and of the statements that read it."""
     found: list[tuple[int, ...]] = []
     for s in statements:
         for t in s.terms:

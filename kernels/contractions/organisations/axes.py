@@ -80,6 +80,7 @@ class Axes(Organisation):
         for k, (order, unroll) in enumerate(zip(self.loops, self.unroll)):
             x, y, bx, by = self.axes[len(AXES) * k : len(AXES) * (k + 1)]
             found.append(Decomposition((x, y, bx, by), order, unroll))
+
         return found
 
     # ---- choice
@@ -106,9 +107,11 @@ class Axes(Organisation):
         n, made = library_costs.usual_batch(p), operations(p)
         work = [o.nest.size * threads.size(o.product.sums) for o in made]
         total = 0.0
+
         for share, o, how in zip(work, made, self.parts):
             at_work = _threads(o, how) * _blocks(o, how) * (1 if o.once else n)
             total += share * max(device.FULL / max(at_work, 1), 1.0)
+
         return total / sum(work)
 
     # ---- text and launch
@@ -145,6 +148,7 @@ class Axes(Organisation):
                 found[f"{name}_{k}"] = values
             found[f"loops_{k}"] = tuple(range(orders(o, how.axes)))
             found[f"unroll_{k}"] = unrolls(o, how)
+
         return found
 
     def value(self, name: str):
@@ -165,9 +169,11 @@ class Axes(Organisation):
 
         begin, axes = len(AXES) * k, list(self.axes)
         at = begin + NAMES_OF_AXES.index(word)
+
         for other in range(begin, begin + len(AXES)):
             if value != NONE and axes[other] == value:
                 axes[other] = axes[at]
+
         axes[at] = value
         return Axes(tuple(axes), _with(self.loops, k, 0), _with(self.unroll, k, 1))
 
@@ -186,6 +192,7 @@ class Axes(Organisation):
             many = o.nest.size * threads.size(o.product.sums)
             accesses += o.nest.size + many * len(o.product.factors)
             flops += 2.0 * many
+
         block = max(_threads(o, how) for o, how in zip(operations(p), self.parts))
         size = np.dtype(p.dtype).itemsize
         _, _, each = _temporaries(p)
@@ -227,6 +234,7 @@ def operations(p: Program) -> tuple[Operation, ...]:
         for place, product in enumerate(whole.products):
             alone = dataclasses.replace(whole, products=(product,))
             found.append(Operation(alone, product, s.add or place > 0, p.once(s)))
+
     return tuple(found)
 
 
@@ -245,9 +253,11 @@ def axis_choices(o: Operation) -> tuple[tuple[int, ...], ...]:
     arrays = (0, *o.product.factors)
     lies = {f: _is_contiguous(o, f) for f in arrays}
     listed: dict[int, None] = {}
+
     for f in arrays:
         if lies[f]:
             listed |= dict.fromkeys(x for x in reversed(range(len(loops))) if loops[x].step[f])
+
     for f in arrays:
         if not lies[f] and len(listed) < CHOICES:
             listed |= dict.fromkeys(x for x in range(len(loops)) if loops[x].step[f])
@@ -373,10 +383,12 @@ def _temporaries(p: Program) -> tuple[dict[str, int], int, int]:
     first in memory; the others follow, array by array, entry by entry."""
     places: dict[str, int] = {}
     numbers = {"shared": 0, "local": 0}
+
     for a in p.arrays.values():
         if a.kind in numbers:
             places[a.name] = numbers[a.kind]
             numbers[a.kind] += -(-a.size // LINE) * LINE
+
     return places, numbers["shared"], numbers["local"]
 
 
@@ -384,6 +396,7 @@ def _temporary_pointers(p: Program, o: Operation) -> list[str]:
     """C++ of the pointers to the temporaries of an operation."""
     places, fixed, _ = _temporaries(p)
     lines = []
+
     for name in dict.fromkeys(o.nest.names[f] for f in (0, *o.product.factors)):
         if name not in places:
             continue
@@ -391,6 +404,7 @@ def _temporary_pointers(p: Program, o: Operation) -> list[str]:
         if p.arrays[name].kind == "local":
             at = f"{fixed}L + a.n * {places[name]}L + b * {-(-p.arrays[name].size // LINE) * LINE}L"
         lines.append(f"scalar *const at_{name} = (scalar *)a.arena + {at};")
+
     return lines
 
 

@@ -94,7 +94,7 @@ class Organisation:
         return self.FREE
 
     def with_free_extents(self) -> Organisation:
-        """The same, made of parts that read extents when they run, where there are some."""
+        """The same, with parts that read extents when they run, if there are such parts."""
         return self
 
     def seconds_of_gaps(self, p: Program, arrays, n: int) -> float:
@@ -115,7 +115,7 @@ class Organisation:
         raise NotImplementedError
 
     def stand_ins(self) -> list[Organisation]:
-        """This organisation, and the one that takes its place for arrays that are not aligned."""
+        """This organisation, and its stand-in for arrays that are not aligned."""
         return [self]
 
     def sources(self, plan) -> list[Source]:
@@ -167,7 +167,7 @@ class Organisation:
 
     # ---- numbers
     def written(self) -> str:
-        """One line: the name, then the numbers that are not the usual ones."""
+        """The organisation on a line: its name, then the numbers that differ from the usual ones."""
         told = [self.name]
         for word in words(type(self)).values():
             value = self.value(word.name)

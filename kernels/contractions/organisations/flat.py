@@ -65,8 +65,9 @@ class Flat(Threads):
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
+
         if near > 1 and (threads.nests(p)[0].summed or cls(256, near).waits(p) > 1):
-            found.append(cls(256))  # more threads; where neighbours read lines of their own, they share them
+            found.append(cls(256))  # more threads; neighbours then share the lines that each of them reads
 
         usual = library_costs.usual_batch(p)
         found = [how if how.items(p, usual) > FEW else dataclasses.replace(how, threads=SMALL) for how in found]
@@ -106,8 +107,10 @@ class Flat(Threads):
                 loads = turns * each * (1 if _stays(n, f) else self.jam)
                 cache += loads * first_cache.clocks(p, n, loops, f, near)
                 instructions += loads
+
             added = max(len(q.factors) - 1, 1) * ADDED[p.dtype] * self.near * self.jam
             instructions += threads.size(q.sums) * (OF_TURN + added)
+
         return warps * max(cache, instructions / ISSUED)
 
     def _loops(self, n: Nest) -> tuple[Loop, ...]:
@@ -120,12 +123,13 @@ class Flat(Threads):
         return (*outer, threads.scaled(last, self.near))
 
     def _loaded(self, p: Program, n: Nest, q: Product) -> list[tuple[int, int]]:
-        """(factor, how often a thread loads it): for all turns of the loops around it, and of those along which it
-        moves."""
+        """(factor, number of its loads by a thread), for all turns of the loops around the factor and of its own
+        loops."""
         found = []
         for f in q.factors:
             moving = [place for place, loop in enumerate(q.sums) if loop.step[f]]
             found.append((f, threads.size(q.sums[: moving[-1] + 1]) if moving else 1))
+
         return found
 
     def _at_once(self, p: Program, n: Nest, q: Product, f: int) -> int:
@@ -135,13 +139,14 @@ class Flat(Threads):
         return self.near if threads.near_at_once(n, q, f, self.near) else 1
 
     def _lines(self, p: Program, n: Nest) -> float:
-        """Lines that a thread reads one after the other."""
+        """Cache lines that a thread reads in sequence."""
         size, found = np.dtype(p.dtype).itemsize, 0.0
         for q in n.products:
             for f in q.factors:
                 steps = [loop for loop in q.sums if loop.step[f]]
                 beside = min((loop.step[f] for loop in steps), default=0) * size / first_cache.LINE
                 found = max(found, threads.size(steps) * min(beside, 1.0))
+
         return found
 
     def serves(self, p: Program) -> str:
@@ -190,9 +195,11 @@ class Flat(Threads):
         place += threads.split(n.loops, "x", own)
         to = _number(n, 0, own)
         sum_ = ["scalar sum = 0;"]
+
         for q in n.products:
             factors = [_number(n, f, own) for f in q.factors]
             sum_.append(f"sum {threads.sign_of(q)}= {' * '.join(threads.product_words(q, factors))};")
+
         sum_.append(f"sums[u] = {threads.old_value(n, to)}sum;")
 
         turns_ = f"UNROLL for (int u = 0; u < {self.each}; ++u)"
@@ -233,6 +240,7 @@ class Flat(Threads):
         """Arrays of which neighbours are read or written at once."""
         (n,) = threads.nests(p)
         found = {n.statement.out.name}
+
         for q in n.products:
             for f in q.factors:
                 if threads.near_at_once(n, q, f, self.near):
@@ -277,6 +285,7 @@ class Flat(Threads):
             along = bool(n.loops) and n.loops[-1].step[f] % FAR == 0
             again = self.jam if _stays(n, f) else 1
             loads += 1 / (self.near if along else 1) / again
+
         return n.size * many * loads
 
 
@@ -305,6 +314,7 @@ def _number(n: Nest, place: int, names) -> str:
         if loop.step[place] != dense:
             return threads.number_at(n, place, n.loops, names)
         dense *= loop.extent
+
     return f"at_{n.names[place]}[x]"
 
 
@@ -342,7 +352,7 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
     else:
         lines += threads.split(short, "x", names)
 
-    # What the sums begin with.
+    # The initial values of the sums.
     to = f"(Near<{v}> *)(at_{n.names[0]} + {threads.offset(n, 0, short, names)})"
     begin = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] = 0;"
     if n.statement.add:
@@ -355,6 +365,7 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
         turns = threads.numbered("k", q.sums)
         lines += threads.loop_heads(turns, q.sums)
         loads, factors = [], []
+
         for j, f in enumerate(q.factors):
             at = f"at_{n.names[f]} + {threads.offset(n, f, (*short, *q.sums), (*names, *turns))}"
             if last.step[f] == 0:

@@ -1,7 +1,7 @@
 """The common part of organisations whose sums are cut into parts, by different blocks.
 
 Blocks that have parts of the same sums are counted (engine/backend/counters.py): the last of them adds up all parts, in
-their order. So bits do not depend on which block that is.
+their order. So bits do not depend on the order in which blocks end.
 """
 
 from __future__ import annotations

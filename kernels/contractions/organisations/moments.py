@@ -131,6 +131,7 @@ class Moments(InParts):
         """The first cache gives a warp's numbers while it adds; then its sums are added up."""
         n, tile = ordered(p), self.tile(p)
         given = added = 0.0
+
         for q in n.products:
             turns = Turns.of(q, tile, self.beside(p))
             warps = turns.many / LANES
@@ -160,9 +161,11 @@ class Moments(InParts):
         """Seconds in which a thread waits for its loads."""
         n, tile, size = ordered(p), self.tile(p), np.dtype(p.dtype).itemsize
         waits = 0
+
         for q in n.products:
             turns = Turns.of(q, tile, self.beside(p))
             waits += -(-turns.many // (self.threads * self.parts * turns.at_once(size)))
+
         return waits * TURN
 
     def _loaded(self, turns: Turns, f: int, p: Program) -> float:
@@ -224,9 +227,11 @@ class Moments(InParts):
             """C++ of so many turns of a thread, the first of them k."""
             some = f"UNROLL for (int u = 0; u < {count}; ++u)"
             held = []
+
             for j, f in enumerate(q.factors):
                 size = threads.size(_loops_of(tile.within, f))
                 held.append(f"alignas(16) scalar f{j}[{count}][{size}][{turns.own(f)}];")
+
             loads = [f"const {kind} turn = k + u * {step};", *self._loads(n, turns)]
             return [*held, f"{some} {threads.block(loads)}", f"{some} {threads.block(_added(turns))}"]
 
@@ -234,6 +239,7 @@ class Moments(InParts):
         if at_once > 1:
             whole = f"UNROLL_BY(1) for (; k + {(at_once - 1) * step} < {many}; k += {at_once * step})"
             lines.append(f"{whole} {threads.block(some_turns(at_once))}")
+
         lines.append(f"UNROLL_BY(1) for (; k < {many}; k += {step}) {threads.block(some_turns(1))}")
         return [threads.block(lines)]
 
@@ -258,6 +264,7 @@ class Moments(InParts):
             near = f"Near<{max(across, turns.own(f))}>"
             load = f"*({near} *){to} = *(const {near} *)(at_{n.names[f]} + {at});"
             lines.append(" ".join([*(f"UNROLL {head}" for head in heads), load]))
+
         return lines
 
     def _stored(self, n: Nest, tile: Tile) -> list[str]:
@@ -356,6 +363,7 @@ def tile_of(p: Program, beside: int = 1) -> Tile:
     n = ordered(p)
     most = HELD // np.dtype(p.dtype).itemsize
     choices = []
+
     for extents in itertools.product(*(_divisors(loop.extent) for loop in n.loops)):
         if math.prod(extents) <= most:
             choices.append(_cut(n.loops, extents))
@@ -412,6 +420,7 @@ def _has_neighbours(p: Program, near: int) -> bool:
                 *outer, _ = _loops_of(tile.within, f)
                 if not threads.whole_steps((*outer, *_loops_of(tile.over, f), *q.sums), f, near):
                     return False
+
     return found
 
 
@@ -426,6 +435,7 @@ def _runs_along(p: Program, near: int) -> bool:
     n, tile = ordered(p), tile_of(p, near)
     if _loaded(n, tile) > READ_ANEW * _loaded(n, tile_of(p)):
         return False
+
     for q in n.products:
         *outer, last = q.sums
         moving = [f for f in q.factors if last.step[f]]
@@ -433,6 +443,7 @@ def _runs_along(p: Program, near: int) -> bool:
             return False
         if not all(threads.whole_steps((*tile.within, *tile.over, *outer), f, near) for f in moving):
             return False
+
     return True
 
 
@@ -442,6 +453,7 @@ def _where(loops, f: int, turn: int) -> int:
     for loop in reversed(loops):
         turn, own = divmod(turn, loop.extent)
         where += own * loop.step[f]
+
     return where
 
 

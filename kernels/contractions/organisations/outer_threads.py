@@ -55,8 +55,8 @@ class OuterThreads(Outer):
         return next(v for v in able if v.form == "block_team" and not v.block.resident and v.work.parts < 2)
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        """Few points leave a device idle, and points of very many numbers have long runs anyway. Where nobody says how
-        many points there are, they fill it."""
+        """Few points leave a device idle, and points of very many numbers have long runs anyway. If the number
+        of points is not given, they are assumed to fill it."""
         t, points = terms_of(p), p.entries or device.FULL
         if t is not None and t.layout == "left" and points < device.FULL:
             return super().price(p, least) * device.FULL / points  # a thread has a point

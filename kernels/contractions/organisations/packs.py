@@ -103,6 +103,7 @@ class Packs(OnHost):
                 apart += a.before * _far_line(p) / _entries_of_line(a, size)
             if a.place or self._bypasses(p, a):
                 copied += a.size * max(ways_of.farther(a.size * size), BEYOND)
+
         work *= _waits_for_cache(p)
         return _with_memory(work + copied * COPIED / WIDTH[p.dtype], p, apart=apart)
 
@@ -174,6 +175,7 @@ class Lanes(Packs):
         width, n = WIDTH[p.dtype], library_costs.usual_batch(p)
         packs = -(-n // width)
         once = work = 0.0
+
         for s in p.statements:
             if p.once(s):
                 once += ways_of.statement_price(p, s, "along", width)
@@ -190,6 +192,7 @@ class Lanes(Packs):
                 apart += a.before * _far_line(p)
             else:
                 work += a.before * self._turns(a, width)
+
         return _with_memory((packs * work + once) / n, p, width, packs * apart / n)
 
     @staticmethod
@@ -199,6 +202,7 @@ class Lanes(Packs):
         if a.after > 1:
             alone = ALONE if cpu.has_whole_vectors(cpu.target()) else 1.0
             return squares * TURNED * math.log2(width) * width + rest * width * alone
+
         return 1.0  # a pack lies side by side
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -240,12 +244,13 @@ def _piece_lines(p: Program, a: Array) -> float:
             steps = [loop.step[f] for loop in q.sums for f in q.factors if n.names[f] == a.name and loop.step[f]]
             if steps and min(steps) * size > PIECES_APART:
                 return a.size * size / library_costs.LINE
+
     return 0.0
 
 
 def _with_memory(work: float, p: Program, together: int = 1, apart: float = 0.0) -> float:
     """The price of an entry: its vector operations, and its memory. together: entries that are worked on at once.
-    apart: seconds for lines that lie so far apart that the processor asks for none ahead."""
+    apart: seconds for lines too far apart for the processor to prefetch."""
     unit = library_costs.unit("packs", p)
     return (library_costs.with_memory(work * unit, p, together, apart) + CALL / library_costs.usual_batch(p)) / unit
 

@@ -23,7 +23,7 @@ from .base import Organisation
 from .on_host import LINE, Launch, OnHost
 
 LOOPS = 16  # at most
-FACTORS = 3  # at most: each number of them is a source of its own
+FACTORS = 3  # at most; each count has a source of its own
 OUT = 0  # the output's place among a loop's steps
 STAYS, LIES = range(2)  # what the output does along a run (sweep_packs.h)
 PAIR = 2  # numbers
@@ -81,7 +81,7 @@ class Sweep(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What is compiled in: a source for each way costs less than one with all of them, which took g++ 6 to 15 s."""
+    """The branches that a source has. A source with all of them took g++ 6 to 15 s, a source for each way less."""
 
     kind: int = STAYS
     along: int = 1  # factors that go along a run
@@ -95,7 +95,7 @@ class Way(NamedTuple):
 
     @classmethod
     def every(cls, factors: int) -> list[Way]:
-        """Of so many factors, however their arrays lie."""
+        """The ways of this number of factors, for arrays in any layout."""
         counts = range(1, factors + 1)
         found = [cls(*way) for way in itertools.product((STAYS, LIES), counts, (1, PAIR), (False, True))]
         crossed = itertools.product((STAYS, LIES), counts[1:], (1,), (True,), (True,))
@@ -122,9 +122,11 @@ def swept(p: Program, n: int, strides=None) -> Sweep:
     loops, last = _in_order(sizes, steps, references, p.batch)
     loops, pair = (loops, ()) if last == p.batch else _paired(loops)
     kind = _kind(loops[-1], turns(pair))
+
     if kind is None and strides is not None:
         loops = (*loops, Loop(1, (0,) * len(references)))  # an output with gaps: runs of one number
         kind = STAYS
+
     if kind is None:
         raise Unable("an output that stays, or lies beside the factors, along the last index of the largest array")
 
@@ -133,9 +135,11 @@ def swept(p: Program, n: int, strides=None) -> Sweep:
     if across is not None:
         others = (*others[: across.loop], *others[across.loop + 1 :], others[across.loop])
     row = len(others) - 1 if across is not None else _row(others, kind)
+
     if row is None:
         row = len(others)
         others = (*others, Loop(1, (0,) * len(references)))
+
     if len(others) >= LOOPS:
         raise Unable(f"{LOOPS} loops at most")
 
@@ -169,7 +173,7 @@ def _in_order(sizes, steps, references, batch: str | None) -> tuple[tuple[Loop, 
 
     The order of a sum, so its bits, does not depend on the number of entries: a batch of 1 has a loop, too.
     """
-    # Of equal arrays the output
+    # The largest array; of equal ones the output.
     largest = max(range(len(steps)), key=lambda k: (math.prod(sizes[i] for i in steps[k]), len(steps[k])))
     own = references[largest].indices
     indices = [i for i in own if sizes[i] != 1 or i == batch] or own[:1]
@@ -264,6 +268,7 @@ class Sweeps(OnHost):
         if as_they_lie.apart and not contiguous.apart:
             waits = _seconds_of_memory(contiguous, the_sum(p), p.dtype)
             alone = max(turns(as_they_lie.every) * NUMBER - waits, 0.0)
+
         return runs + alone
 
     # ---- text and launch
@@ -272,7 +277,7 @@ class Sweeps(OnHost):
         return self._source(p, Way.of(swept(p, library_costs.usual_batch(p))))
 
     def sources(self, plan) -> list[Source]:
-        """Of all ways: how arrays lie is known at the launch."""
+        """The sources of all ways: the layout of the arrays is known only at the launch."""
         p = plan.program
         return [self._source(p, way) for way in Way.every(len(the_sum(p).factors))]
 
@@ -340,10 +345,12 @@ def _record(s: Sweep, stated: Sum, size: int) -> np.ndarray:
     arrays = (*(1 + f for f in s.factors), OUT)
     for loop in s.pair:
         held["second"][0, :] = [loop.step[k] for k in arrays[:-1]]
+
     for place, loop in enumerate(s.loops):
         held["extent"][0, place] = loop.extent
         for k, array in enumerate(arrays):
             held["step"][0, k * LOOPS + place] = loop.step[array]
+
     return held
 
 
@@ -422,6 +429,7 @@ def _read_again(s: Sweep, size: int) -> float:
         if k == OUT:
             again = 2 * max(s.runs / _together(s, size) - own, 0)
         found += run * again
+
     return found
 
 
@@ -432,6 +440,7 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
         pieces = _pieces(s, size)
         held = row if pieces == 1 else min(row, HELD_ROWS)
         return s.runs * pieces * (HELD + LEFT / held)
+
     if s.kind == LIES:
         times, own = s.runs / _together(s, size), turns(loop for loop in s.loops[:-1] if loop.step[OUT])
         run = size * turns((s.loops[-1], *s.pair))
@@ -445,8 +454,8 @@ def _seconds_of_runs(s: Sweep, size: int) -> float:
 
 
 def _together(s: Sweep, size: int) -> int:
-    """Runs of a sum that are added together. Short ones that follow each other in memory are added one by one: several
-    at once would be read out of order."""
+    """Runs of a sum that are added together. Short runs that follow each other in memory are added one by one: together
+    they would be read out of order."""
     run, row = s.loops[-1], s.loops[s.row]
     if s.kind != LIES or row.extent < TOGETHER:
         return 1

@@ -127,7 +127,7 @@ class Threads(Organisation):
         return threads.members(p)
 
     def for_arrays(self, p: Program, values) -> Threads:
-        """This organisation, or the one that takes its place where arrays are not aligned."""
+        """This organisation, or its stand-in if arrays are not aligned."""
         return self
 
     def shape(self, p: Program) -> Shape:

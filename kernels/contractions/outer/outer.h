@@ -66,7 +66,7 @@ template <int W> POINT_FN Pack<W> outer(const Factors<Pack<W>> &x, const Factors
     return r;
 }
 
-// Inputs: the load of what nothing writes, so that the compiler may move it over stores.
+// Inputs: a load of memory that no thread writes, so that the compiler may move it over stores.
 template <int BYTES> struct Word;
 template <> struct Word<4> {
     typedef float type;

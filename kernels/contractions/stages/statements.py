@@ -86,7 +86,7 @@ def _scaling(plan: Plan, statements: list[Statement], s: Statement) -> Statement
     if factor.name in _outputs(statements):
         return None
 
-    # What the user writes must not be read between the two.
+    # No statement between the two may read the array that the user writes.
     for x in statements[statements.index(s) : statements.index(user)]:
         if user.out.name in names(reads(x)):
             return None

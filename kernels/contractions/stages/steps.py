@@ -203,7 +203,7 @@ def _may_join(plan: Plan, last: Step, step: Step) -> bool:
 
 
 def with_matrices(plan: Plan) -> Plan:
-    """Columns' factors of lines: matrices that the batch shares, so small that constant memory has them all."""
+    """Factors that all entries of the batch share, as matrices in constant memory, if they are small enough for it."""
     if not plan.how.sums.line:
         return plan
 

@@ -31,7 +31,7 @@ from .announce import Announcer
 
 _token = os.urandom(4).hex()  # of this process and of those that it forks
 _waits: set[pathlib.Path] = set()  # locks for which this process has reported that it waits
-announcer: Announcer | None = None  # reports compilations; None: nobody asked for reports
+announcer: Announcer | None = None  # reports compilations; None: no reports are wanted
 SAID_AFTER = 1.0  # seconds until a process reports that it waits for another that compiles an entry
 LONGEST_WAIT = 600.0  # seconds until it compiles the entry itself
 

@@ -1,5 +1,5 @@
-"""Memory of a device by which the blocks of a launch work together: counters, by which they find out which of them is
-the last, and room for what they leave for it.
+"""Memory of a device by which the blocks of a launch work together: counters, by which a block finds that it is the
+last, and room for the results that the others leave for it.
 
 A launch finds its counters at 0 and leaves them at 0, so nothing has to clear them. Launches on one stream go one after
 the other and share the stream's memory; those on two streams may run at the same time and share none. A launch that

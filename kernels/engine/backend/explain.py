@@ -117,7 +117,7 @@ def _without_line(source: Source, text: str, error: re.Match) -> str:
 
 
 def _not_as_declared(name: str, header, arguments: str) -> str:
-    """That a body takes something else than its declaration says, with the line where it begins; that it is missing."""
+    """The message if a body takes other arguments than its declaration says, with its line, or if it is missing."""
     text = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), header.read_text(errors="replace"))
     found = re.search(rf"\b{name}\s*\(", text)
     if not found and "#include" not in text:

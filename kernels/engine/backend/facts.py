@@ -78,5 +78,5 @@ def of_capability(number: int) -> DeviceFacts:
     )
 
 
-# The device of the committed tables (H100, H200): sources are organised for it where they do not know their device.
+# The device of the committed tables (H100, H200). Sources that do not know their device are organised for it.
 REFERENCE = of_capability(90)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 
 class Queue(abc.ABC):
-    """run(work): work() is done behind all that this queue was given before. It may run at the same time as what other
-    queues have. wait(): until all of it is done."""
+    """run(work): calls work() after all earlier work of this queue, perhaps at the same time as work of other queues.
+    wait(): returns when all work of this queue is done."""
 
     @abc.abstractmethod
     def run(self, work: Callable[[], object]) -> None:

@@ -35,8 +35,8 @@ template <> inline constexpr bool FILLS_VECTORS<double> = true;
 template <> inline constexpr bool IN_CHAINS<double> = true;
 template <> inline constexpr bool IN_CHAINS<vec> = true;
 
-// COUNT numbers at x that were computed one by one; the other lanes are 0. They are joined in registers: a load of a
-// pack would wait until all of them are in the cache.
+// A pack of the COUNT numbers at x, which were computed singly; the other lanes are 0. It is joined in registers: a
+// load of a pack would wait until all numbers are in the cache.
 template <int COUNT> POINT_FN vec joined(const double *x) {
     const auto at = [=](const int lane) INLINED { return lane < COUNT ? x[lane] : 0.0; };
 #if VECTOR_LANES == 8

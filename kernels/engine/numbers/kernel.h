@@ -49,7 +49,7 @@
 #define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
 #endif
 
-// Of a struct: the statics of its functions stay its own, also where other libraries of a process have the same names.
+// For a struct: the statics of its functions are its own, even if other libraries of the process have the same names.
 #ifdef ON_DEVICE
 #define HIDDEN
 #else

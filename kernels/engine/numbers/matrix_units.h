@@ -39,6 +39,7 @@ struct Lane {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
     }
+
     template <class Species, class Point> POINT_FN void points_of(const Species &Y, int half, Point (&rows)[2]) const {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
@@ -86,9 +87,11 @@ template <class M, int TILE> struct MatrixTile {
             multiply_add<COUNT>(c, v + BEGIN, column);
         }
     }
+
     static POINT_FN void add_lower(const double *lower, const Operand<M> &v, double (&c)[4]) {
         add<0, beyond>(lower, lower_place, v, c);
     }
+
     static POINT_FN void add_whole(const double *lower, const double *upper, const Operand<M> &v, double (&c)[4]) {
         add<0, first>(lower, lower_place, v, c);
         add<first, STEPS<M> - first>(upper, upper_place, v, c);
@@ -102,6 +105,7 @@ template <class M, int TILE> struct MatrixTile {
         });
     }
 };
+
 template <class M, class Use> POINT_FN void for_tiles(const Use &use) {
     for_constants<TILES<M>>([&](auto tile) { use(MatrixTile<M, tile.value>()); });
 }
@@ -146,6 +150,7 @@ POINT_FN void tile_sums_and_squares(const double *tile, const double *others, co
                                     R &squares) {
     static_assert(COUNT <= 8, "the rows of a tile");
     double c[2][4] = {};
+
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
         decltype(Y.of_lane(0)) n[2];
@@ -174,9 +179,11 @@ POINT_FN void tile_sums_and_squares(const double *tile, const double *others, co
                 UNROLL
                 for (int q = 0; q < 4; ++q) sum[q >> 1] += of_rows[q] * of_rows[q];
             });
+
             at.to_owners(sum, half, squares.v);
         }
     }
+
     sums_to_owners(Lane(), c, sums);
 }
 
@@ -208,16 +215,19 @@ POINT_FN void quadratic_two(const double *lower, const Species &Y, const R x, co
             double cz[4] = {0, 0, 0, 0};
             tile.add_lower(lower + at.lane, y, cy);
             tile.add_lower(lower + at.lane, z, cz);
+
             tile.for_rows([&](int i, int r, int c) {
                 sum_yy[r] += y[i][r] * cy[c];
                 sum_yz[r] += y[i][r] * cz[c] + z[i][r] * cy[c];
                 sum_zz[r] += z[i][r] * cz[c];
             });
         });
+
         at.to_owners(sum_yy, half, yy.v);
         at.to_owners(sum_yz, half, yz.v);
         at.to_owners(sum_zz, half, zz.v);
     }
+
     yy = yy + yy;
     zz = zz + zz;
 }
@@ -240,6 +250,7 @@ POINT_FN void quadratic_three(const double *lower, const double *upper, const Sp
 
         Operand<M> y, z;
         volatile Operand<M> w;
+
         for_elements<M>(at, [&](int i, int s, int r) {
             R ys, zs, ws;
             triple(s, R(n[r][s]), R(x_row[r]), ys, zs, ws);
@@ -247,6 +258,7 @@ POINT_FN void quadratic_three(const double *lower, const double *upper, const Sp
             z[i][r] = zs.v;
             w[i][r] = ws.v;
         });
+
         __syncwarp(); // no element of w is computed later than here
 
         for_tiles<M>([&](const auto tile) {
@@ -254,6 +266,7 @@ POINT_FN void quadratic_three(const double *lower, const double *upper, const Sp
             double cz[4] = {0, 0, 0, 0};
             tile.add_whole(lower + at.lane, upper + at.lane, y, cy);
             tile.add_lower(lower + at.lane, z, cz);
+
             tile.for_rows([&](int i, int r, int c) {
                 sum_yy[r] += y[i][r] * cy[c];
                 sum_yz[r] += z[i][r] * cy[c];
@@ -261,6 +274,7 @@ POINT_FN void quadratic_three(const double *lower, const double *upper, const Sp
                 sum_yw[r] += w[i][r] * cy[c];
             });
         });
+
         UNROLL
         for (int r = 0; r < 2; ++r) sum_yw[r] += sum_zz[r] + sum_zz[r];
         at.to_owners(sum_yy, half, yy.v);
@@ -298,6 +312,7 @@ POINT_FN void quadratic_with(const double *lower, const double *upper, const Spe
                 sum_yz[r] += z[i][r] * cy[c];
             });
         });
+
         at.to_owners(sum_yy, half, yy.v);
         at.to_owners(sum_yz, half, yz.v);
     }
@@ -321,8 +336,10 @@ POINT_FN R quadratic_one(const double *lower, const Species &Y, const Element &e
             tile.add_lower(lower + at.lane, y, cy);
             tile.for_rows([&](int i, int r, int c) { sum[r] += y[i][r] * cy[c]; });
         });
+
         at.to_owners(sum, half, total.v);
     }
+
     return total + total;
 }
 
@@ -347,15 +364,18 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
     constexpr int TILES = (M::NS + 7) / 8;
     constexpr int TERMS = M::FRICTION_TERMS;
     constexpr int AT_ONCE = M::NS > 24 ? 2 : 1;
+
     UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
         decltype(Y.of_lane(0)) n[AT_ONCE][2];
         const auto floored = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
+
         UNROLL
         for (int h = 0; h < AT_ONCE; ++h) {
             if constexpr (TERMS > 1) at.from_owners(variable.v, begin + h, powers[h]);
             at.points_of(Y, begin + h, n[h]);
+
             UNROLL
             for (int i = 0; i < STEPS; ++i) {
                 const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1;
@@ -363,8 +383,10 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 for (int r = 0; r < 2; ++r) x[h][i][r] = widened(floored(h, r, s) * m.inv_W[s]);
             }
         }
+
         scalar scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
         OtherResult to[AT_ONCE][2];
+
         UNROLL
         for (int h = 0; h < AT_ONCE; ++h) {
             at.from_owners(scale.v, begin + h, scales[h]);
@@ -373,12 +395,14 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
             UNROLL
             for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
         }
+
         const double *b = m.friction_tiles + at.lane;
         const auto of_tile = [&](auto full, auto tile) {
             double c[AT_ONCE][4];
             UNROLL
             for (int h = 0; h < AT_ONCE; ++h) UNROLL
             for (int q = 0; q < 4; ++q) c[h][q] = 0;
+
             UNROLL
             for (int term = TERMS - 1; term >= 0; --term) {
                 double column[STEPS];
@@ -386,6 +410,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 for (int i = 0; i < STEPS; ++i)
                     column[i] = constant_at<sizeof(m.friction_tiles) == sizeof(double *)>(
                         b + 32 * ((term * TILES + tile) * STEPS + i));
+
                 UNROLL
                 for (int h = 0; h < AT_ONCE; ++h) {
                     if (term < TERMS - 1) UNROLL
@@ -393,11 +418,13 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                     multiply_add<STEPS>(c[h], x[h], column);
                 }
             }
+
             UNROLL
             for (int h = 0; h < AT_ONCE; ++h) UNROLL
             for (int r = 0; r < 2; ++r) {
                 const Others of_row{R(total[h][r]), others.limit, R(rest[h][r])}; // the limit is one number
                 const R below[2] = {R(c[h][2 * r]), R(c[h][2 * r + 1])}, divisor(scales[h][r]);
+
                 const auto store = [&](auto q, const R inverse) {
                     const auto step = step_of(tile, q);
                     const int s = 4 * step + at.species;
@@ -408,6 +435,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                     const R result = of_row(share) * inverse;
                     to[h][r].set(s, result.v, full || 4 * step + 3 < M::NS || s < M::NS);
                 };
+
                 if constexpr (full.value) { // both are species: one division
                     const R inverse = 1.0 / (below[0] * below[1] * divisor);
                     for_constants<2>([&](auto q) { store(q, inverse * below[1 - q.value]); });
@@ -415,6 +443,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                     for_constants<STEPS - 2 * TILES + 2>([&](auto q) { store(q, 1.0 / (below[q.value] * divisor)); });
             }
         };
+
         if constexpr (IN_SINGLE) {
             constexpr int WHOLE_TILES = M::NS / 8;
             UNROLL_BY(1) for (int tile = fresh(0); tile < WHOLE_TILES; ++tile) of_tile(Constant<true>(), tile);

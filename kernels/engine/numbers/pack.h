@@ -88,6 +88,7 @@ POINT_FN vec &operator*=(vec &a, vec b) {
     a.v *= b.v;
     return a;
 }
+
 #if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
 #define COMPARED(op, code) _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, code)
 #elif VECTOR_BYTES == 64
@@ -110,6 +111,7 @@ POINT_FN vmask operator!(vmask a) { return vmask{lanes_m(~a.m)}; }
 
 POINT_FN lanes_i bits(vec a) { return (lanes_i)a.v; }
 POINT_FN vec from_bits(lanes_i a) { return vec((lanes_d)a); }
+
 POINT_FN vec select(vmask c, vec yes, vec no) {
 #if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
     return vec((lanes_d)_mm512_mask_blend_ps(c.m, (__m512)no.v, (__m512)yes.v));
@@ -185,6 +187,7 @@ POINT_FN vec floor_small(vec a) { // |a| < 2^(MANTISSA - 1)
     vec k = nearest(a, n);
     return select(k > a, k - 1.0, k);
 }
+
 #undef HARDWARE
 
 #ifdef LONG_PACKS
@@ -218,6 +221,7 @@ POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - R
 struct ExpParts {
     vec scale, less_one;
 }; // 2^n and exp(r) - 1
+
 POINT_FN ExpParts exp_parts(vec r, lanes_i n) {
     vec r2 = r * r, r4 = r2 * r2;
     vec q01 = 0.5 + r * 0.16666666666666669, q23 = 0.04166666666662399 + r * 0.008333333333330051,

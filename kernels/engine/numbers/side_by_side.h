@@ -21,21 +21,25 @@ template <class T> struct SideBySide {
     POINT_FN SideBySide(const SideBySide &other) {
         for (int k = 0; k < PARTS; ++k) part[k] = other.part[k];
     }
+
     POINT_FN SideBySide &operator=(const SideBySide &other) {
         for (int k = 0; k < PARTS; ++k) part[k] = other.part[k];
         return *this;
     }
+
     template <class... X, typename std::enable_if<sizeof...(X) == LANES, int>::type = 0>
     POINT_FN explicit SideBySide(X... lane) {
         const T all[] = {T(lane)...};
         memcpy(part, all, sizeof part);
     }
+
     // The same bits as numbers of another type
     template <class U> POINT_FN explicit operator SideBySide<U>() const {
         SideBySide<U> same;
         for (int k = 0; k < PARTS; ++k) same.part[k] = (typename SideBySide<U>::Part)part[k];
         return same;
     }
+
     POINT_FN T operator[](int l) const { return part[l / OF_PART][l % OF_PART]; }
     POINT_FN T &operator[](int l) { return ((T *)part)[l]; } // a vector's lanes are numbers in memory
 };
@@ -102,6 +106,7 @@ POINT_FN SideBySide<T> chosen_lanes(const SideBySide<whole> &c, const SideBySide
     SideBySide<T> all;
     EACH_PART(c.part[k] ? yes.part[k] : no.part[k])
 }
+
 #undef EACH_PART
 
 template <class To, class T> POINT_FN To converted(const SideBySide<T> &x) {

@@ -14,6 +14,7 @@ static inline double upper_half(double x) {
     memcpy(&x, &b, 8);
     return x;
 } // keeps 20 bits of the mantissa
+
 static inline double reciprocal_start(double x) { return upper_half(1.0 / x); }
 static inline double rsqrt_start(double x) { return upper_half(1.0 / sqrt(x)); }
 static inline float rsqrt_start(float x) { return float(1.0 / sqrt(x)); }
@@ -22,6 +23,7 @@ static inline float rough_reciprocal(float x) { return 1.0f / x; }
 static inline float whole_on_top(float start, float a) { return start + floorf(a); }
 static inline float whole_on_top(float start, float a, float b) { return start + float(floor(double(a) * double(b))); }
 static inline float single(double x) { return float(x); }
+
 static inline int bits_of(float x) {
     int b;
     memcpy(&b, &x, 4);
@@ -72,20 +74,24 @@ POINT_FN float approximate_power(float x, float exponent) { // error 3e-6 for 1e
 POINT_FN int high_word(double x) { return __double2hiint(x); }
 POINT_FN int low_word(double x) { return __double2loint(x); }
 POINT_FN double from_words(int high, int low) { return __hiloint2double(high, low); }
+
 POINT_FN float rough_reciprocal(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 } // within 1 unit in the last place
+
 POINT_FN float whole_on_top(float start, float a) {
     return __fadd_rd(a, start);
 } // start + the largest whole number <= a (below: <= a b), for a, a b >= 0
+
 POINT_FN float whole_on_top(float start, float a, float b) { return __fmaf_rd(a, b, start); }
 POINT_FN float single(double x) {
     float y = float(x);
     asm("" : "+f"(y));
     return y;
 } // the conversion is slow: the empty asm keeps the compiler from repeating it
+
 POINT_FN int bits_of(float x) { return __float_as_int(x); }
 #endif
 
@@ -119,6 +125,7 @@ COEFFICIENTS double EXP_PARTS[3] = {1.4426950408889634074, 6.9314718036912381649
 COEFFICIENTS double LOG_SERIES[7] = {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
                                      2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
                                      1.479819860511658591e-01};
+
 template <int N> POINT_FN double polynomial(const double (&c)[N], double x) {
     double sum = c[N - 1];
     UNROLL
@@ -155,6 +162,7 @@ POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <=
     double r = fma(k, -EXP_PARTS[1], x);
     r = fma(k, -EXP_PARTS[2], r);
     double q;
+
     if constexpr (EXP_IN_TWO_SUMS) {
         const double r2 = r * r;
         double odd = EXP_SERIES[9];
@@ -166,6 +174,7 @@ POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <=
         }
         q = fma(odd, r, q);
     } else q = polynomial(EXP_SERIES, r);
+
     const double scale = from_words(int((unsigned(low_word(shifted)) + 1023u) << 20), 0);
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;
@@ -367,6 +376,7 @@ POINT_FN point two_thirds_start(point x) { return of(two_thirds_approximate(x.v)
 POINT_FN point inverse_root_start(point x) { return of(rsqrt_start(x.v)); }
 POINT_FN point floor_small(point x) { return of(floor(x.v)); }
 POINT_FN point table_row(const scalar *table, point row) { return of(table[int(row.v)]); }
+
 POINT_FN double rough(double a, double b) { // relative error 1e-12
     const double y = reciprocal_start(b);
     const double q = a * y;
@@ -393,7 +403,7 @@ POINT_FN narrow_point operator-(narrow_point x, narrow_point y) { return x.v - y
 POINT_FN narrow_point operator-(narrow_point x, float b) { return x.v - b; }
 POINT_FN narrow_point operator*(narrow_point x, narrow_point y) { return x.v * y.v; }
 POINT_FN narrow_point larger(narrow_point x, narrow_point y) { return larger(x.v, y.v); }
-// The result indexes a table: where one number is NaN, fminf returns the other.
+// The result indexes a table, so it must not be NaN: fminf returns the other argument.
 POINT_FN narrow_point smaller(narrow_point x, narrow_point y) { return fminf(x.v, y.v); }
 POINT_FN narrow_point reciprocal(narrow_point x) { return rough_reciprocal(x.v); }
 POINT_FN narrow_point rough_quotient(narrow_point x, narrow_point y) { return quotient(x.v, y.v); }

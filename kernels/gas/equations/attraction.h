@@ -5,8 +5,8 @@
 // A species' f = k n, k = amount r^m, n = factor + slope T, r = 1/(share T + offset), share = 1/m, of an amount. Its
 // derivatives in T are
 //   f' = k slope - r f,  f'' = -r ((1 + share) f' + (1 - share) k slope).
-// m is 8 or 2. curb: (1 - share) slope. A record's text calls it: what it takes is declared behind the text, so that
-// `m` must be an argument.
+// m is 8 or 2. curb: (1 - share) slope. The text of a record calls it. The struct of constants is declared behind that
+// text, so `m` must be an argument.
 template <class M, class R, class N>
 POINT_FN void rational_root(const M &, const R T, const R amount, R &root, R &root_T, R &root_TT, const N share,
                             const N offset, const N factor, const N slope, const N curb) {
@@ -66,12 +66,14 @@ POINT_FN void bending_attraction(const M &m, const R root_T, const bool bends, c
         y = Y_s * (of_species(m.g_mass, s) - q * root_T);
         z = Y_s * q;
     };
+
     const auto bent = [&](auto s, const auto Y_s, const auto root_T, auto &y, auto &z, auto &w) INLINED {
         bent_root(m, root_T, s, y, z, w);
         y = Y_s * y;
         z = Y_s * z;
         w = Y_s * w;
     };
+
     bending_sums(m, Y, root_T, bends, straight, bent, yy, yz, zz);
 }
 
@@ -118,6 +120,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
             z = Y_s * z;
             w = Y_s * w;
         };
+
         const auto straight = [&](int s, const R Y_s, const R at, R &y, R &z) {
             R w;
             bent(s, Y_s, at, y, z, w);

@@ -398,40 +398,62 @@ def interaction(species, options) -> Constants:
     result = Constants()
     kij = species.kij
 
-    # Matrices a_ij(T), or the structure of k_ij.
-    kind = "pairs"
     if options["mixing"] == "pseudocritical":
+        kind = "pairs"
         matrices, result.notes = _pseudocritical(species, options)
     elif options["equation"] == "rk" and species.rk_a is not None:
+        kind = "pairs"
         matrices, result.notes = _of_a_phase(species)
     else:
         kind, value, vector = kij_structure(kij)
 
-    # What the compiler knows.
+    # Numbers for the compiler.
     result.sizes = {f"kij_{structure}": structure == kind for structure in STRUCTURES}
     result.sizes["by_pairs"] = kind == "pairs"
 
-    # What the kernels read.
+    # Arrays for the kernels.
     if kind == "pairs":
-        result.values["pair_rows"] = np.stack(matrices[:3])
-        result.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))
-    if kind == "dense":
-        result.pairs["one_minus_kij"] = 1 - kij
-        if not _record(species, options).soave or options["alpha"] == "smooth":
-            result.upper["kij_upper"] = 1 - kij  # for sums with a second derivative of each species
-    if kind in ("dense", "sparse"):
-        result.values["kij_rows"] = 1 - kij
-    if kind == "lowrank":
-        result.sizes["KIJ_RANK"] = value.size
-        result.values["kij_sign"] = np.sign(value)
-        result.values["kij_factor"] = (vector * np.sqrt(np.abs(value))).T
-    if kind == "sparse":
-        first, second = np.nonzero(np.tril(kij, -1))
-        result.sizes["KIJ_PAIRS"] = first.size
-        result.values["kij_first"] = first
-        result.values["kij_second"] = second
-        result.values["kij_value"] = kij[first, second]
+        _add_matrices(result, matrices)
+    elif kind == "dense":
+        has_second_derivatives = not _record(species, options).soave or options["alpha"] == "smooth"
+        _add_dense(result, kij, has_second_derivatives)
+    elif kind == "lowrank":
+        _add_low_rank(result, value, vector)
+    elif kind == "sparse":
+        _add_sparse(result, kij)
+
     return result
+
+
+def _add_matrices(result: Constants, matrices) -> None:
+    """The matrices of a_ij(T), and a_ij at alpha = 1, (ns, ns) each."""
+    result.values["pair_rows"] = np.stack(matrices[:3])
+    result.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))
+
+
+def _add_dense(result: Constants, kij: np.ndarray, has_second_derivatives: bool) -> None:
+    """1 - k_ij; its upper triangle for sums with a second derivative of each species."""
+    result.pairs["one_minus_kij"] = 1 - kij
+    if has_second_derivatives:
+        result.upper["kij_upper"] = 1 - kij
+    result.values["kij_rows"] = 1 - kij
+
+
+def _add_low_rank(result: Constants, value: np.ndarray, vector: np.ndarray) -> None:
+    """k_ij = sum_r sign_r factor_ri factor_rj, from eigenvalues (rank,) and eigenvectors (ns, rank)."""
+    result.sizes["KIJ_RANK"] = value.size
+    result.values["kij_sign"] = np.sign(value)
+    result.values["kij_factor"] = (vector * np.sqrt(np.abs(value))).T
+
+
+def _add_sparse(result: Constants, kij: np.ndarray) -> None:
+    """The pairs with k_ij, as a list."""
+    first, second = np.nonzero(np.tril(kij, -1))
+    result.values["kij_rows"] = 1 - kij
+    result.sizes["KIJ_PAIRS"] = first.size
+    result.values["kij_first"] = first
+    result.values["kij_second"] = second
+    result.values["kij_value"] = kij[first, second]
 
 
 def structure(mixture) -> str:

@@ -11,6 +11,7 @@ POINT_FN void row_panel(const M &m, const Vectors &yz, First first, const Row &r
     R sum_y[ROWS], sum_z[ROWS], y, z;
     UNROLL
     for (int i = 0; i < ROWS; ++i) sum_y[i] = sum_z[i] = R(0.0);
+
     FOR_SPECIES (j, M::NS) {
         yz(j, y, z);
         UNROLL
@@ -19,6 +20,7 @@ POINT_FN void row_panel(const M &m, const Vectors &yz, First first, const Row &r
             sum_z[i] += z * m.kij_rows[j * M::NS + first + i];
         }
     }
+
     UNROLL
     for (int i = 0; i < ROWS; ++i) row(first + i, sum_y[i], sum_z[i]);
 }
@@ -29,6 +31,7 @@ POINT_FN void pair_panel(const M &m, const Species &Y, First first, const Row &r
     R constant[ROWS], linear[ROWS], square[ROWS];
     UNROLL
     for (int i = 0; i < ROWS; ++i) constant[i] = linear[i] = square[i] = R(0.0);
+
     FOR_SPECIES (j, M::NS) {
         const R y = Y[j];
         UNROLL
@@ -38,6 +41,7 @@ POINT_FN void pair_panel(const M &m, const Species &Y, First first, const Row &r
             square[i] += y * m.pair_rows[(2 * M::NS + j) * M::NS + first + i];
         }
     }
+
     UNROLL
     for (int i = 0; i < ROWS; ++i) row(first + i, constant[i], linear[i], square[i]);
 }
@@ -64,11 +68,13 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
         R sum_z = R(0.0);
         R y;
         R z;
+
         FOR_OWN (j, M::NS) {
             yz(j, y, z);
             sum_y += y;
             sum_z += z;
         }
+
         both_over_owners(sum_y, sum_z);
         if constexpr (M::kij_lowrank) {
             R a[M::KIJ_RANK], b[M::KIJ_RANK];
@@ -80,10 +86,12 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
                     a[r] += y * m.kij_factor[r * M::NS + j];
                     b[r] += z * m.kij_factor[r * M::NS + j];
                 }
+
                 both_over_owners(a[r], b[r]);
                 a[r] = m.kij_sign[r] * a[r];
                 b[r] = m.kij_sign[r] * b[r];
             }
+
             FOR_OWN (k, M::NS) {
                 R of_y = sum_y;
                 R of_z = sum_z;
@@ -148,7 +156,7 @@ POINT_FN void bent_slopes(const M &m, const R root_T, const Species &Y, const Us
         });
 }
 
-// The same, kept. Species by value: its address is not that of the caller's, which stays in registers.
+// The same, kept. Species by value: the copy has an address, the caller's stays in registers.
 template <class M, class R, class Species>
 RARE_FN void kept_bent_slopes(const M &m, const R root_T, const Species Y, R *S, R *S_T) {
     bent_slopes(m, root_T, Y, [&](int k, const R S_k, const R S_T_k) { S[k] = S_k, S_T[k] = S_T_k; });
@@ -167,6 +175,7 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
     else if constexpr (M::by_pairs) {
         const R half_inv_root = 0.5 / root_T;
         const R inv_root = 2.0 * half_inv_root;
+
         for_panels<M>([&](auto rows, auto first) {
             pair_panel<rows.value, M, R>(m, Y, first, [&](int k, const R constant, const R linear, const R square) {
                 if constexpr (M::alpha_general)
@@ -261,11 +270,13 @@ POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const S
     const R Tp_T = T * p_T;
     const R ln_T = log_for_ideal(m, T);
     R p_of_sum = R(0.0), h_of_sum = R(0.0);
+
     if constexpr (M::deltas_by_species) {
         p_of_sum = a_mix * b_mix * v_free * (inv_D * inv_D);
         h_of_sum =
             (T * a_T - a_mix) * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
     }
+
     attraction_slopes(m, T, Y, [&](int k, const R S, const R S_T) {
         R v_k = two_inv_D * S - of_gas * m.inv_W[k] - of_b * m.b_mass[k];
         if constexpr (M::deltas_by_species) v_k -= shape_slope(m, eos, R_s, p_of_sum, k);
@@ -299,6 +310,7 @@ POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y,
     R of_sum = R(0.0);
     if constexpr (M::deltas_by_species)
         of_sum = a_mix * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
+
     attraction_slopes(m, T, Y, [&](const auto k, const auto S, const auto) INLINED {
         auto work = of_b * of_species(m.b_mass, k) - two_L * S;
         if constexpr (M::deltas_by_species) work -= shape_slope(m, eos, R_s, of_sum, k);
@@ -327,6 +339,7 @@ POINT_FN void ideal_partial_properties(const M &m, R T, const R p, OutV &v_Y, Ou
     const R ln_T = log_for_ideal(m, T);
     const R RT = R_UNIVERSAL * T;
     const R inv_p = 1.0 / p;
+
     FOR_OWN (k, M::NS) {
         const R work = RT * m.inv_W[k];
         const R h = species_ideal<false>(m, T, ln_T, k);

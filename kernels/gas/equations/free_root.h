@@ -86,6 +86,7 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
             const R below = (ul + second * B) * (uv + first * B);
             const R over = (first - second) * B;
             R difference;
+
             if constexpr (eos.apart) {
                 const R uv_below = uv * below;
                 const R r = 1.0 / (over * uv_below);
@@ -98,6 +99,7 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
                 difference =
                     (ul - uv) - log(ul / uv) - 2.0 * A * t * middle * atanh_within(eos, square(over * t * middle));
             }
+
             if constexpr (!is_absent<More>) difference += more.gibbs(eos, A, B, ul) - more.gibbs(eos, A, B, uv);
             u = select(positive && difference < 0.0, smallest, u);
         }
@@ -106,7 +108,7 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
 #ifdef VECTORS_ALONE
 // ---- a point by itself (engine/numbers/alone.h)
 
-// Whether the largest root is the only one that counts, and lies so near u = 1 that iteration may start there
+// Whether only the largest root counts, and is so near u = 1 that the iteration may start there
 template <class M>
 POINT_FN bool is_thin(const M &, const double A, const double B, const double c2, const double c1, const double c0) {
     const bool several = c1 > 0.0 && cubic_discriminant(c2, c1, c0) >= 0.0;
@@ -129,6 +131,7 @@ POINT_FN double root_of_thin_gas(const M &, const Shape &eos, const double A, co
         const double slope = (3.0 * u + 2.0 * c2) * u + c1;
         u -= quotient_start(f * slope, slope * slope - f * (3.0 * u + c2));
     }
+
     return polished(u, c2, c1, c0);
 }
 #endif
@@ -164,6 +167,7 @@ POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, co
     // Otherwise only the largest is. For most gases the signs alone exclude three roots.
     const auto alternate = c2 < 0.0 && c1 > 0.0;
     const auto several = alternate || f > 0.0;
+
     if (any_of(several)) {
         const R discriminant = cubic_discriminant(c2, c1, c0);
         auto three = discriminant >= 0.0;

@@ -77,8 +77,8 @@ template <class R> using RealSteps = typename StepsOf<R, (number<R>::lanes > 1 |
 
 // The T at which a function that grows with T is `target`: state(T, value, slope) gives it and its derivative. Steps in
 // a bracket; where a step leaves it, or is not half of the step before the last, the bracket is halved (in log T). A
-// point that is done stays as it is, so that its result does not depend on its neighbours. unconverged: 0, found; 1,
-// the function jumps over the target, T is where; 2, nothing found, T is NaN.
+// converged point is not changed any more, so that its result does not depend on its neighbours. unconverged: 0, found;
+// 1, the function jumps over the target, T is where; 2, nothing found, T is NaN.
 template <class M, class Steps, class R, class State>
 POINT_FN void temperature_by(const M &, Steps steps, const R target, const R start, const State &state, R &T,
                              R &unconverged) {
@@ -92,6 +92,7 @@ POINT_FN void temperature_by(const M &, Steps steps, const R target, const R sta
     R at = select(start > T_LOWEST && start < M::T_end, start, R(T_PLAIN));
     auto open = target > -1e300 && target < 1e300;
     unconverged = R(2.0);
+
     for (int step = 0; step < T_STEPS; ++step) {
         R value, slope;
         state(at, value, slope);
@@ -116,6 +117,7 @@ POINT_FN void temperature_by(const M &, Steps steps, const R target, const R sta
         open = open && !there && !closed;
         if (everywhere(!open)) break;
     }
+
     T = select(unconverged < 1.5, at, R(NOT_A_NUMBER));
 }
 
@@ -194,8 +196,8 @@ POINT_FN R ideal_start(const IdealGasAt<M, R, Species> &gas, const R target, con
     }
 }
 
-// T by two such steps and a third, where that is small: what it leaves, 0.02 of its cube, is then below rounding. Each
-// evaluation waits for the one before, and this is one less.
+// T by two such steps, and a third if it is small: the error after it, 0.02 of its cube, is then below rounding. This
+// saves an evaluation, and evaluations wait for each other.
 template <class M, class R, class Species>
 POINT_FN bool ideal_by_halley(const IdealGasAt<M, R, Species> &gas, const R target, const R r, R &T, R &unconverged) {
     if constexpr (M::NASA9_RANGES > 0) return false;

@@ -9,7 +9,7 @@
 #include "engine/numbers/dual.h"
 #include "gas/equations/mapped.h"
 
-// ---- integrals of numbers that move: the slope of a series is that of what it stands for
+// ---- integrals of dual numbers: a series has the slope of the function that it stands for
 
 template <class V, int N> POINT_FN Dual<V, N> log_of_shape(const Dual<V, N> Delta_less_one) {
     return with_slope(Delta_less_one, V(log_of_shape(Delta_less_one.v)), V(1.0 / (1.0 + Delta_less_one.v)));

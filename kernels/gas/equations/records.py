@@ -103,7 +103,7 @@ class VolumeMap:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cubic:
-    """One equation of state. No field has a default.
+    """A cubic equation of state. No field has a default.
 
     delta_1 is a number for all species, or a function of SpeciesData that returns (ns,). In the second case delta_2 is
     the function `by_delta_1`, and omega_a, omega_b, Z_c are functions of delta_1.

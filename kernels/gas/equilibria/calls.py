@@ -13,7 +13,7 @@ from ..labelled import plain_composition
 from ..lost import reasons_of, warn_of_lost
 from ..state import range_of_models
 
-# What stays constant: its names, and whether T is one of them
+# The quantities that stay constant
 HELD = {
     "TP": ("T", "p"),
     "TV": ("T", "rho"),
@@ -46,7 +46,7 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
         "came; wanted two of T, p, rho, h, e, s, and X or Y.",
     )
 
-    # What is held, in the state that came. Where it is NaN, the status says why
+    # The quantities that are held, at the given state. Where they are NaN, the status says why
     how = dict(backend=backend, precision=precision, depth=4, explained=True)
     silent = how | dict(depth=None)  # behind a call that has warned of what came
     wanted = [name for name in (*names, "Y") if name not in state]

@@ -1,5 +1,5 @@
-// What the search for a chemical equilibrium reads of a state of T, V [m3] and amounts n_k [mol]; the sum of the masses
-// is that of one mole of the mixture that came, so that V and the energies are those of one mole of it.
+// Properties of a state at T, V [m3] and amounts n_k [mol], for the search for a chemical equilibrium. The mass is the
+// mass of a mole of the initial mixture, so that V and the energies are per mole of the initial mixture.
 #pragma once
 #include "gas/equations/partial_densities.h"
 #include "gas/equilibria/components.h"

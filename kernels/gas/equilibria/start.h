@@ -41,6 +41,7 @@ template <class M, class R> PART_FN void leave_out_components(const M &, const C
                 positive = larger(there, positive);
                 negative = smaller(there, negative);
             }
+
             const auto none = fabs(o.b[c]) <= 0.0 && (positive <= 0.0 || negative >= 0.0);
             FOR_SPECIES (k, M::NS) ln_n[k] = select(none && fabs(o.nu[k * N + c]) > 0.0, R(ABSENT_LN), ln_n[k]);
         }
@@ -57,6 +58,7 @@ POINT_FN void priced_components(const M &m, const R *g, const R *ln_n, const R *
         o.pi[c] = g[(int)m.equilibrium_first[c]];
         o.b[c] = R(0.0);
     }
+
     FOR_SPECIES (k, M::NS) {
         R r = g[k];
         UNROLL
@@ -66,6 +68,7 @@ POINT_FN void priced_components(const M &m, const R *g, const R *ln_n, const R *
             o.b[c] += n_0[k] * nu;
             o.nu[k * N + c] = nu;
         }
+
         cost[k] = select(ln_n[k] < 0.0, R(ABSENT_COST), r);
     }
 }
@@ -98,6 +101,7 @@ POINT_FN MaskOf<R> dual_exchange(const M &m, const Components<M, R> &o, const R 
     for (int c = 0; c < N; ++c) least = smaller(o.b[c], least);
     auto open = where && least < -NO_AMOUNT;
     if (!any_of(open)) return open;
+
     UNROLL
     for (int c = 0; c < N; ++c) {
         const auto here = open && o.b[c] <= least;
@@ -108,6 +112,7 @@ POINT_FN MaskOf<R> dual_exchange(const M &m, const Components<M, R> &o, const R 
     nobody(m, e);
     R worth = R(1e-2 * ABSENT_COST);
     R pivot = R(0.0);
+
     FOR_SPECIES (k, M::NS) {
         R share = R(0.0);
         UNROLL
@@ -147,8 +152,10 @@ POINT_FN MaskOf<R> primal_exchange(const M &m, const Components<M, R> &o, const 
         const R lasts = at_least(o.b[c], 0.0) / select(used, e.enters[c], R(1.0));
         least = select(used, smaller(lasts, least), least);
     }
+
     open = open && least < 1e299;
     const auto found = open;
+
     UNROLL
     for (int c = 0; c < N; ++c) {
         const auto used = e.enters[c] > 0.0;
@@ -157,6 +164,7 @@ POINT_FN MaskOf<R> primal_exchange(const M &m, const Components<M, R> &o, const 
         e.leaves[c] = select(here, inverse, R(0.0));
         open = open && !here;
     }
+
     return found;
 }
 
@@ -169,6 +177,7 @@ PART_FN MaskOf<R> cheapest_components(const M &m, const R *g, const R *ln_n, con
     priced_components(m, g, ln_n, n_0, o, cost);
     auto left = where;
     const auto changed = [&](const int k, const R share) INLINED { cost[k] -= share * e.cost; };
+
     UNROLL_BY(1)
     for (int count = 0; count < START_EXCHANGES; ++count) {
         left = dual_exchange(m, o, cost, left, e);
@@ -176,6 +185,7 @@ PART_FN MaskOf<R> cheapest_components(const M &m, const R *g, const R *ln_n, con
         exchanged(m, e, o.b);
         take_place(m, e, o, changed);
     }
+
     auto good = where && !left;
 
     left = good;
@@ -186,6 +196,7 @@ PART_FN MaskOf<R> cheapest_components(const M &m, const R *g, const R *ln_n, con
         exchanged(m, e, o.b);
         take_place(m, e, o, changed);
     }
+
     good = good && !left;
     amounts_of(m, n_0, !nowhere<R>(), o); // again: of a scarce element exchanges leave rounding only
     UNROLL
@@ -204,6 +215,7 @@ POINT_FN void component_fractions(const M &, const R *g, const R *ln_n, const R 
     const R inverse = 1.0 / sum;
     UNROLL
     for (int c = 0; c < N; ++c) ln_x[c] = log(at_least(R(o.b[c] * inverse), least));
+
     UNROLL_BY(1)
     for (int c = 0; c < N; ++c) {
         const R part = o.b[c] * inverse;
@@ -219,6 +231,7 @@ POINT_FN void component_fractions(const M &, const R *g, const R *ln_n, const R 
             const auto takes = own < 0.0 && ln_n[k] >= 0.0;
             there = select(takes, larger(there, R(other / (1.0 - smaller(own, R(0.0))))), there);
         }
+
         there = larger(log(at_least(part, 1e-300)), smaller(there, R(0.0)));
         ln_x[c] = select(scarce, there, ln_x[c]);
     }
@@ -239,6 +252,7 @@ POINT_FN void start_from_main_species(const M &m, const R *g, R *ln_n, Component
     const R more = VOLUME ? R(0.0) : ln_sum;
     UNROLL
     for (int c = 0; c < N; ++c) o.pi[c] += ln_x[c] + most;
+
     FOR_SPECIES (k, M::NS) {
         R ln_of = -g[k];
         UNROLL
@@ -251,6 +265,7 @@ POINT_FN void start_from_main_species(const M &m, const R *g, R *ln_n, Component
 template <class M, class R> POINT_FN MaskOf<R> may_lack(const M &, const R *ln_n, const Components<M, R> &o) {
     constexpr int N = Components<M, R>::N;
     auto lacks = nowhere<R>();
+
     UNROLL_BY(1)
     for (int c = 0; c < N; ++c) {
         const auto little = fabs(o.b[c]) < NO_AMOUNT;
@@ -259,11 +274,12 @@ template <class M, class R> POINT_FN MaskOf<R> may_lack(const M &, const R *ln_n
         FOR_SPECIES (k, M::NS) used += select(ln_n[k] >= 0.0, fabs(o.nu[k * N + c]), R(0.0));
         lacks = lacks || (little && used > 0.0);
     }
+
     return lacks;
 }
 
-// Components among the species that came, where their amounts are exact; species that cannot be then stay away. Equal
-// amounts where no main species were found, and where a species was left out.
+// Components among the species of the initial state, whose amounts are exact; species that these cannot form stay
+// absent. Equal amounts if no main species were found, or if a species was left out.
 template <class M, class R>
 PART_FN void start_from_equal_amounts(const M &m, const R *n_0, const MaskOf<R> where, MaskOf<R> found, R *ln_n,
                                       Components<M, R> &o) {

@@ -180,7 +180,7 @@ def _bounded(exponents) -> bool:
 
 @dataclasses.dataclass
 class _Blocks:
-    """The work of each warp, portion by portion: its steps, then lists of the rates that it adds up."""
+    """The work of each warp, portion by portion: its steps, then lists of the rates to add up."""
 
     values: list[float]  # of each block: number of steps and row of the first rate, rows of the steps, lists
     block: int  # doubles of a block

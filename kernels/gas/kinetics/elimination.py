@@ -1,4 +1,4 @@
-"""Sparse elimination of the linear systems of an integration (integration.h): order and fill, from the mechanism."""
+"""Sparse elimination of the linear systems of an integration (linear_systems.h): order and fill, from the mechanism."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _markowitz(coupled):
         rows = np.flatnonzero(filled[:, best] & left)
         columns = np.flatnonzero(filled[best] & left)
 
-        # What the elimination fills in.
+        # Entries that become nonzero.
         block = np.ix_(rows, columns)
         row_has[rows] += (~filled[block]).sum(1) - 1
         column_has[columns] += (~filled[block]).sum(0) - 1

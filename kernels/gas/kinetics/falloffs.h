@@ -17,6 +17,7 @@ template <class R> POINT_FN R ln_centre(const int form, const scalar *f, const R
         if (f[3] < 0 || f[3] > 0) centre = centre + f[3] * exp(-f[4] * T);
         if (f[5] > 0) centre = centre + f[5] * exp(-f[6] * inv_T);
     }
+
     return log(at_least(centre, SMALLEST));
 }
 
@@ -41,7 +42,8 @@ template <class R> POINT_FN R reduced_pressure(const scalar *f, const R ln_T, co
     return at_most(at_least(f[2] + f[3] * ln_T - f[4] * inv_T + ln_third, -BLENDED), BLENDED);
 }
 
-// A falloff's rate coefficient. f: of the table; base: that of the limit that it is a multiple of
+// Rate coefficient of a falloff. f: its row of the table. base: the coefficient of the reference limit, high pressure
+// for a falloff, low pressure for an activated reaction
 template <class R>
 POINT_FN R falloff_rate(const scalar *f, const R T, const R ln_T, const R inv_T, const R base, const R ln_third) {
     const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third);

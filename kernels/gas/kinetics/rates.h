@@ -51,6 +51,7 @@ POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, const W
             const R by_T = a(1) + T * (a(2) + T * (a(3) + T * (a(4) + T * a(5))));
             return R((by_T + a(0) * ln_T) + a(6) * inv_T);
         };
+
         const scalar *a = m.reaction_potentials, *const upper = a + 7 * M::NS;
         const auto low = T <= of_species(m.T_mid, k);
         if constexpr (M::cold_reactions) {
@@ -87,6 +88,7 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
     UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int j = 0; j < M::RATE_EXPONENTS; ++j)
         k[j] = exp(m.reaction_exponents[j] * ln_T - m.reaction_exponents[M::RATE_EXPONENTS + j] * inv_T);
+
     if constexpr (M::RATE_FALLOFFS > 0) {
         R ln_third[M::RATE_LOGS + 1];
         UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
@@ -97,6 +99,7 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
         // then run at the same time.
         R ln_Pr[M::RATE_FALLOFFS], ln_F[M::RATE_FALLOFFS], *const rate = k + M::RATE_EXPONENTS;
         const scalar *f = m.reaction_falloffs;
+
         UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
             ln_Pr[i] = reduced_pressure(f, ln_T, inv_T, ln_third[M::falloff_collider(i)]);
@@ -104,6 +107,7 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
             rate[i] = f[0] * k[M::falloff_base(i)] / (1.0 + Pr);
             if (f[6] < 1) rate[i] = rate[i] * Pr;
         }
+
         f = m.reaction_falloffs;
         UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
@@ -111,6 +115,7 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
             if (form == 1 || form == 2) ln_F[i] = ln_centre(form, f + 8, T, inv_T);
         }
         f = m.reaction_falloffs;
+
         UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
             const int form = whole_number(f[7]);
@@ -118,6 +123,7 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
             else if (form > 0) rate[i] = rate[i] * exp(ln_blending(ln_F[i], ln_Pr[i]));
         }
     }
+
     const R *const C = s.C;
     tabled_rates(m, T, p, ln_T, inv_T, C, k + M::RATE_EXPONENTS + M::RATE_FALLOFFS);
 }
@@ -145,12 +151,14 @@ POINT_FN void third_bodies(const M &m, const R *C, Reacting<M, R> &s) {
     R rest = R(0.0);
     R weighted[M::RATE_WEIGHTED + 1];
     int place[M::RATE_WEIGHTED + 1];
+
     UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int i = 0; i < M::NS; ++i) {
         const int k = M::collider_species(i);
         if (i < M::RATE_WEIGHTED) place[i] = k, weighted[i] = C[k];
         else place[M::RATE_WEIGHTED] = k, rest += C[k];
     }
+
     weighted[M::RATE_WEIGHTED] = rest;
     UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int j = 0; j < M::RATE_COLLIDERS; j += 4) { // four at a time, so that a concentration serves several
@@ -165,6 +173,7 @@ POINT_FN void third_bodies(const M &m, const R *C, Reacting<M, R> &s) {
         UNROLL
         for (int i = 0; i < 4; ++i) s.third[j + i] = sum[i];
     }
+
     s.third[M::RATE_COLLIDERS] = R(1.0);
 }
 
@@ -176,11 +185,13 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
     const R inv_T = 1.0 / T;
     s.inv_T = inv_T;
     R C[M::NS];
+
     FOR_SPECIES (k, M::NS) {
         concentration(m, T, ln_T, inv_T, rho, Y, ln_gamma, k, C[k], s);
         s.I[k] = exp(at_most(at_least(-s.L[k], -FARTHEST), FARTHEST));
         s.D[k] = s.c[k] / s.I[k];
     }
+
     third_bodies<UNROLLED>(m, C, s);
 }
 
@@ -225,11 +236,13 @@ POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int
     R after = reversible * s.D[at[A]];
     UNROLL
     for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
+
     const auto net = [&](const auto &add) {
         UNROLL
         for (int j = 0; j < A + B; ++j)
             if (!on_both_sides<A, B>(at, j)) add(at[j], j < A ? -1.0 : 1.0);
     };
+
     const auto left = [&](const auto &add) {
         UNROLL
         for (int j = 0; j < A; ++j) add(at[j], 1.0);
@@ -255,6 +268,7 @@ POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *r
         if (third < M::RATE_COLLIDERS) factor = factor * s.third[third];
         paired_reaction<A, B>(s, factor, whole_number(row[1]), row[4], at, use);
     }
+
     return row;
 }
 
@@ -275,11 +289,12 @@ template <class R> POINT_FN R factor_of(const R x, const scalar *term, R product
         for (int n = whole_number(term[1]); n > 0; --n) product = product * x;
         return product;
     }
+
     return product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x);
 }
 
-// product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
-// products with their sign, others are 0 where c <= 0
+// product of c^order over `count` terms (species, order, whether the order is a stoichiometric integer). Integer orders
+// keep the sign of c; other powers are 0 where c <= 0
 template <class R, class Species> POINT_FN R factors(const Species &c, const scalar *term, const int count, R product) {
     UNROLL_BY(1)
     for (int t = 0; t < count; ++t, term += 3) product = factor_of(c[whole_number(term[0])], term, product);
@@ -309,6 +324,7 @@ template <class R, class M, class Walker> POINT_FN void walk_reactions(const M &
         row = walker.template pairs<3, 2>(row, M::RATE_PAIRS_32);
         row = walker.template pairs<3, 3>(row, M::RATE_PAIRS_33);
     }
+
     row = m.reaction_others;
     UNROLL_BY(1)
     for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
@@ -344,26 +360,31 @@ template <class M, class R, class Use, class S = Reacting<M, R>> struct RateWalk
     template <class Which> POINT_FN void written(const scalar factor, Which which) const {
         written_reaction(s, factor, which, use);
     }
+
     template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
         return paired_reactions<A, B, M, R>(s, row, count, use);
     }
+
     POINT_FN const scalar *other(const scalar *row) const {
         const OtherReaction o = other_reaction(row);
         const R k = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])];
         const R there = factors<R>(s.c, o.f, o.forward, k);
         R back = 0.0 * there;
+
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
             UNROLL_BY(1)
             for (int t = 0; t < o.net; ++t) ln += o.n[2 * t + 1] * s.L[whole_number(o.n[2 * t])];
             back = factors(s.c, o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
         }
+
         const auto each = [](const scalar *from, const int count) {
             return [=](const auto &add) {
                 UNROLL_BY(1)
                 for (int t = 0; t < count; ++t) add(whole_number(from[2 * t]), from[2 * t + 1]);
             };
         };
+
         use(whole_number(row[1]), there, back, there - back, each(o.n, o.net), each(o.l, o.left), each(o.g, o.right));
         return o.end;
     }
@@ -379,12 +400,14 @@ POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use)
 template <class M, class R> struct NetWalker {
     const Reacting<M, R> &s;
     R *w;
+
     POINT_FN const scalar *other(const scalar *row) const {
         const auto use = [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
             net([&](int k, const scalar nu) { w[k] += nu * q; });
         };
         return RateWalker<M, R, decltype(use)>{s, use}.other(row);
     }
+
     template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
         for (int i = 0; i < count;) {
             const scalar same = row[5];
@@ -392,6 +415,7 @@ template <class M, class R> struct NetWalker {
             const R I = s.I[first];
             const R D = s.D[first];
             R sum = R(0.0);
+
             UNROLL_BY(1)
             do {
                 int at[A + B];
@@ -418,8 +442,10 @@ template <class M, class R> struct NetWalker {
                     if (!on_both_sides<A, B>(at, j)) w[at[j]] = w[at[j]] + q;
                 ++i, row += 5 + A + B;
             } while (i < count && row[5] == same);
+
             w[first] = w[first] + sum;
         }
+
         return row;
     }
 };
@@ -473,6 +499,7 @@ POINT_FN void reaction_rates(const M &m, const R T, const R p, const R rho, cons
                              OutF &rate_f, OutR &rate_r, OutN &rate_net) {
     Reacting<M, R> s;
     reacting<true>(m, T, p, rho, Y, ln_gamma, s);
+
     for_reactions(m, s, [&](int i, const R &f, const R &r, const R &q, const auto &, const auto &, const auto &) {
         rate_f.set(i, f);
         rate_r.set(i, r);
@@ -488,6 +515,7 @@ template <class M, class R, class Out> POINT_FN void equilibrium_constants(const
     R g[M::NS];
     FOR_SPECIES (k, M::NS) g[k] = potential<false>(m, T, ln_T, inv_T, k);
     const scalar *at = m.reaction_net;
+
     UNROLL_BY(1)
     for (int i = 0; i < M::NR; ++i) {
         const int count = whole_number(*at++);

@@ -1,5 +1,5 @@
-// Rate coefficients that have rows of their own in a table, which tabled.py makes: a kind, a factor, the kind's
-// numbers. A kind is one body here and one row there. All other files read such coefficients by tabled_rate.
+// Rate coefficients by rows of a table, which tabled.py writes: kind, factor, numbers of the kind. Each kind has a body
+// here and a row in tabled.py. All other files read such coefficients by tabled_rate.
 #pragma once
 #include "gas/kinetics/falloffs.h"
 
@@ -31,11 +31,13 @@ POINT_FN RateState<R, Concentrations> rate_state(const R T, const R ln_T, const 
 template <class R> POINT_FN R plog_entry(const scalar *&at, const R ln_T, const R inv_T) {
     const int terms = whole_number(at[2]);
     at += 3;
+
     if (terms == 1) {
         const R ln_k = at[0] + at[1] * ln_T - at[2] * inv_T;
         at += 3;
         return ln_k;
     }
+
     R sum = R(0.0);
     UNROLL_BY(1)
     for (int t = 0; t < terms; ++t, at += 3) sum = sum + at[0] * exp(at[1] * ln_T - at[2] * inv_T);
@@ -53,6 +55,7 @@ template <class R> POINT_FN R plog_rate(const scalar *&at, const R ln_T, const R
     R low = before;
     R high = before;
     R share = R(0.0);
+
     UNROLL_BY(1)
     for (int j = 1; j < pressures; ++j) {
         const scalar ln_here = at[0];
@@ -65,6 +68,7 @@ template <class R> POINT_FN R plog_rate(const scalar *&at, const R ln_T, const R
         before = here;
         ln_before = ln_here;
     }
+
     return factor * exp(low + (high - low) * at_most(share, 1.0));
 }
 
@@ -81,6 +85,7 @@ template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R
         y = at_most(at_least(y, -1.0), 1.0);
     }
     R first = R(0.0), second = R(0.0), row = R(0.0); // Clenshaw's sums
+
     UNROLL_BY(1)
     for (int t = rows - 1; t >= 0; --t) {
         R one = R(0.0), two = R(0.0);
@@ -90,6 +95,7 @@ template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R
             two = one;
             one = next;
         }
+
         row = at[7 + t * columns] + y * one - two;
         if (t > 0) {
             const R next = row + 2.0 * x * first - second;
@@ -97,6 +103,7 @@ template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R
             first = next;
         }
     }
+
     at += 7 + rows * columns;
     return factor * exp(row + x * first - second);
 }
@@ -178,6 +185,7 @@ template <class R> struct BurkeSums {
         colliders = at + 2;
         rates = colliders + 5 * (likes + owns);
         of_M = weighted = all;
+
         UNROLL_BY(1)
         for (int t = 0; t < likes + owns; ++t) {
             const R C = s.C[collider(t)];
@@ -186,6 +194,7 @@ template <class R> struct BurkeSums {
             weighted = weighted + part;
             if (t < likes) of_M = of_M + part;
         }
+
         all = at_least(all, SMALLEST);
         weighted = at_least(weighted, SMALLEST);
     }
@@ -213,8 +222,8 @@ template <class M, class R, class State> POINT_FN R linear_burke_rate(const scal
     return factor * sum / sums.weighted;
 }
 
-// Slopes of k in C_j, from k and its slope in ln p, k_p: eps_j (k_j - k + k_p)/S - k_p/C. use(column, slope): that in
-// C, then of each collider what it has beyond that. at: behind the kind
+// Slopes of k in C_j, from k and its slope in ln p, k_p: eps_j (k_j - k + k_p)/S - k_p/C. use(column, slope): first the
+// slope in C, then for each collider the difference from it. at: behind the kind
 template <class M, class R, class State, class Use>
 POINT_FN void linear_burke_slopes(const scalar *at, const State &s, const R k, const R k_p, const Use &use) {
     const scalar factor = *at;
@@ -225,6 +234,7 @@ POINT_FN void linear_burke_slopes(const scalar *at, const State &s, const R k, c
 
     const R usual = (factor * rate_of_p<M>(at, s, ln_p) - k + k_p) * inverse;
     use(sums.column, R(usual - k_p / sums.all));
+
     UNROLL_BY(1)
     for (int t = 0; t < sums.likes + sums.owns; ++t) {
         const R ln_own = sums.ln_efficiency(t, s);

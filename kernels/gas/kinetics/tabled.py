@@ -132,7 +132,7 @@ def _blowers_masel(rate: BlowersMasel, reaction: Reaction) -> list[float]:
 
 def _linear_burke(rate: LinearBurke, multiplier: float, columns, ns: int, R: float) -> list[float]:
     """Multiplier, column of the sum of C, species without an efficiency; colliders: species, column, ln A, b, E/R of
-    the efficiency; M's rate, then those of the colliders that have their own."""
+    the efficiency; the rate of M, then the rates of colliders that have their own."""
     column_of = dict(zip(rate.species, columns[1:]))
     rest = [s for s in range(ns) if s not in column_of]
     like = [collider for collider in rate.colliders if collider.rate is None]

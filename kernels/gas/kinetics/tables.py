@@ -103,7 +103,7 @@ class ColliderRow:
 
     @property
     def specials(self) -> dict[int, float]:
-        """{species: its weight less the usual one} of the other species."""
+        """{species: its weight less the usual one}, for species whose weight is not the usual one."""
         usual = self.usual
         return {s: weight - usual for s, weight in enumerate(self.weights) if weight != usual}
 
@@ -227,7 +227,7 @@ class ReactionTables:
 
     @property
     def unweighted(self) -> list[int]:
-        """The other species, of which there is one at least."""
+        """The species without a weight of their own; there is at least one."""
         weighted = self.weighted
         return [s for s in range(self.ns) if s not in weighted]
 
@@ -282,7 +282,7 @@ def _species(side) -> collections.Counter:
 
 
 def _sides(reaction: Reaction) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(reactants, products), those that stand on both sides behind the others and in one order."""
+    """(reactants, products). Species on both sides come last, in the same order on both sides."""
     left, right = _species(reaction.reactants), _species(reaction.products)
     both = left & right
     last = tuple(both.elements())

@@ -14,6 +14,7 @@ POINT_FN Changes<R> changes_of(const M &, const R T, const R *x, const PartialSl
     R heat = R(0.0);
     FOR_OWN (k, M::NS) heat += s.U_x[own(k)] * w[own(k)];
     heat = summed(heat);
+
     if constexpr (PRESSURE) {
         R work = R(0.0), stiffness = R(0.0);
         FOR_OWN (k, M::NS) {
@@ -86,11 +87,13 @@ POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, R *w, R *f, Ja
         heat[j] = R(0.0);
         if constexpr (PRESSURE) work[j] = R(0.0);
     }
+
     const auto counted = [&](const int i, const int j, const R slope) INLINED {
         heat[j] += s.U_x[i] * slope;
         if constexpr (PRESSURE) work[j] += s.p_x[i] * slope;
         return slope;
     };
+
     slope_rows(m, state, s, o, [&](int i, const auto &in_x, const R in_T) INLINED {
         use(i, [&](int k) INLINED { return counted(i, k, in_x(k)); }, counted(i, NS, in_T));
     });
@@ -104,6 +107,7 @@ POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, R *w, R *f, Ja
     if constexpr (PRESSURE) heat[NS] -= (s.p_T + s.U_T) * c.theta, work[NS] += along.p_T.d[0];
     const R Tp_T = T * s.p_T;
     const R inv = 1.0 / (PRESSURE ? s.U_T * ends.stiffness + Tp_T * s.p_T : s.U_T);
+
     FOR_UNKNOWNS(j, N) {
         if constexpr (PRESSURE) {
             ends.T[j] = -((heat[j] * ends.stiffness + Tp_T * work[j]) * inv);
@@ -154,6 +158,7 @@ POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Specie
     JacobianEnds<true, M, R> ends;
     const R inv_rho = 1.0 / rho;
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+
     const auto row = [&](int i, const R *of_x, const R of_T, const R of_rho, const R scale) INLINED {
         R all = of_rho; // what a change of rho brings
         FOR_SPECIES (k, NS) all += of_x[k] * Y[k];
@@ -161,11 +166,13 @@ POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Specie
         FOR_SPECIES (j, NS) set_past(J_cp, i * N + j, R((rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale));
         J_cp.set(i * N + NS, (of_T + all * ends.slopes.p_T) * scale);
     };
+
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
         R own[NS];
         FOR_SPECIES (k, NS) own[k] = in_x(k);
         row(i, own, in_T, -(w[i] * inv_rho), inv_rho);
     });
+
     row(NS, ends.T, ends.T[NS], R(0.0), R(1.0));
 }
 
@@ -185,6 +192,7 @@ POINT_FN void pressure_jacobian_product(const M &m, const Vector &dw, const R T,
     constexpr int NS = M::NS;
     R plain[NS], stiffness = R(0.0), rho_change;
     FOR_SPECIES (k, NS) plain[k] = rho * Y[k];
+
     {
         Partial<M, R> state;
         PartialSlopes<M, R> s;
@@ -197,6 +205,7 @@ POINT_FN void pressure_jacobian_product(const M &m, const Vector &dw, const R T,
         }
         rho_change = -(rho * rho_change / stiffness);
     }
+
     Dual<R> x[NS], w[NS];
     FOR_SPECIES (k, NS) x[k] = moving(plain[k], R(rho * dw[k] + Y[k] * rho_change));
     J_cp_dw.set(NS, reactor<true>(m, moving(T, R(dw[NS])), x, w).T.d[0]);

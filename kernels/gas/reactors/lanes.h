@@ -1,14 +1,22 @@
+<<<<<<< HEAD
 // Reactors where the lanes of a warp share a point (schedules/warp.h): of ideal gases, with integer coefficients.
 // Lanes share species, rate coefficients and reactions. Rates and slopes of reactions wait in shared memory. A table
 // says in which order those of a species, or of a place of the matrix, are added up. The system is dense: a lane has
 // rows of it (lanes_factors.h). kinetics/lanes.py makes the tables.
+=======
+// Reactors of ideal gases with integer coefficients, in which the lanes of a warp share a point (schedules/warp.h).
+//
+// Lanes divide species, rate coefficients and reactions among them. Rates of reactions and their slopes go to shared
+// memory. Then a table lists, for each species or each entry of the matrix, the numbers to add up and their order. The
+// system is dense; each lane has rows of it (lanes_factors.h). lanes.py makes the tables.
+>>>>>>> house
 #pragma once
 #include "gas/reactors/lanes_factors.h"
 #include "gas/reactors/reactor.h"
 
-// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has the
-// places of two numbers to add; whether the sum so far is then to change its sign; with the last ones of a sum where it
-// goes. Words are read AHEAD of their use. Returns where the table ends.
+// Sums of numbers that lie from `from` on: use(target, sum) for each. The table begins with its length, then has that
+// many words for each lane. A word has the places of two numbers to add, a bit that turns the sign of the sum so far,
+// and, at the end of a sum, its target. AHEAD words are read before they are used. Returns the end of the table.
 template <int AHEAD, class Use>
 POINT_FN const double *gathered(const LanesMemory &s, const int from, const double *table, const Use &use) {
     const int length = whole_number(*table);
@@ -17,6 +25,7 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
     double next[AHEAD], sum = 0.0;
     UNROLL
     for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * i];
+
     UNROLL_BY(1)
     for (int t = 0; t < length; t += AHEAD) {
         double parts[AHEAD];
@@ -27,9 +36,11 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
             parts[i] = *(const double *)(values + (two & 0xffff)) + *(const double *)(values + (two >> 16));
             then[i] = high_word(next[i]);
         }
+
         const int following = t + AHEAD < length ? t + AHEAD : t;
         UNROLL
         for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * (following + i)];
+
         UNROLL
         for (int i = 0; i < AHEAD; ++i) {
             sum += parts[i];
@@ -39,10 +50,11 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
             sum = to != 0x3ffff ? 0.0 : sum;
         }
     }
+
     return table + 1 + 32 * length;
 }
 
-// Species, colliders and rate coefficients at T; SLOPES: with what slopes of rates need of them
+// Concentrations, colliders and rate coefficients at T, to shared memory. SLOPES: with their slopes
 template <bool SLOPES, class M, class R>
 POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, const R p, const R *x) {
     constexpr int NS = M::NS;
@@ -53,7 +65,9 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
     const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
     const R ln_T = ln_along.v;
     const R inv_T = inv_along.v;
-    R rest = R(0.0);
+
+    // Species: c = I D, with I = exp(-L).
+    R rest = R(0.0); // concentrations of the species that have the default weight in all colliders
     __syncwarp();
     FOR_OWN (k, NS) {
         const R c = x[own(k)] * m.inv_W[k];
@@ -68,13 +82,15 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
         if constexpr (SLOPES) s.set(M::LANES_E + k, 1.0 / I);
         if (M::collider_place(k) >= M::RATE_WEIGHTED) rest += c;
     }
-    if (lane < 2) { // a factor 1, a product 0
+    if (lane < 2) { // two species that are none: a factor 1, a product 0
         const R what = R(lane ? 0.0 : 1.0);
         s.set(M::LANES_C + NS + lane, what), s.set(M::LANES_I + NS + lane, what);
         s.set(M::LANES_D + NS + lane, what), s.set(M::LANES_E + NS + lane, what);
         s.set(M::LANES_L_T + NS + lane, R(0.0)), s.set(M::LANES_V + M::LANES_ZERO, R(0.0));
     }
     rest = summed(rest);
+
+    // Arrhenius factors.
     UNROLL_BY(4)
     for (int j = lane; j < EXPONENTS; j += 32) {
         const scalar b = m.reaction_exponents[j];
@@ -85,6 +101,8 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
         } else s.set(M::LANES_K + j, exp(b * ln_T - E * inv_T));
     }
     __syncwarp();
+
+    // Third bodies.
     UNROLL_BY(1)
     for (int j = lane; j < COLLIDERS; j += 32) {
         const scalar *w = m.reaction_weights + j * (M::RATE_WEIGHTED + 1);
@@ -95,6 +113,8 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
     }
     if (lane == 0) s.set(M::LANES_THIRD + COLLIDERS, R(1.0));
     __syncwarp();
+
+    // Falloff.
     Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
     T_d.d[0] = R(1.0);
     p_d.d[1] = p;
@@ -118,7 +138,9 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
             s.set(M::LANES_K + EXPONENTS + i,
                   falloff_rate(f, T, ln_T, inv_T, s[M::LANES_K + base], R(log(at_least(third, SMALLEST)))));
     }
-    if constexpr (M::RATES_TABLED > 0) { // by all lanes: a table has no places of its rows
+
+    // Tables. Every lane reads them all: a row is found by the end of the row before.
+    if constexpr (M::RATES_TABLED > 0) {
         const scalar *at = m.reaction_tabled;
         const auto state = rate_state(T, ln_T, inv_T, ln_pressure<M>(p), Absent());
         const auto state_d = rate_state(T_d, ln_T_d, inv_T_d, ln_pressure<M>(p_d), Absent());
@@ -136,16 +158,21 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
     __syncwarp();
 }
 
-// A reaction by its row: factor; rows of three reactants and three products; coefficient, colliders: that which
-// multiplies, that of the blending
+// A reaction, unpacked from its row of the table.
 template <class M> struct LanesReaction {
     scalar factor;
-    int a, b, c, d, e, f, k, third, of;
+    int a, b, c; // reactants
+    int d, e, f; // products
+    int k;       // rate coefficient
+    int third;   // the collider that multiplies
+    int of;      // the collider of the falloff
+
     POINT_FN LanesReaction(const M &m, const int r) {
         const scalar *const row = m.lanes_reactions + 3 * r;
         const unsigned low = low_word(row[1]);
         const unsigned high = high_word(row[1]);
         const unsigned which = low_word(row[2]);
+
         factor = row[0];
         a = low & 255;
         b = low >> 8 & 255;
@@ -159,17 +186,21 @@ template <class M> struct LanesReaction {
     }
 };
 
-// use(r, whether it may have three reactants or products) of reactions from `first` to `end`, of which those below
-// `longer` may have three
+// use(r, three) for the reactions of this lane, first <= r < end. three: whether the reaction may have three reactants
+// or products, which is so below `longer`
 template <class Use> POINT_FN void each_reaction(const int longer, const int first, const int end, const Use &use) {
     const int middle = longer < first ? first : longer < end ? longer : end;
     UNROLL_BY(1)
     for (int r = first + lane_rank(); r < middle; r += 32) use(r, Constant<1>());
+
     UNROLL_BY(2)
     for (int r = middle + lane_rank(); r < end; r += 32) use(r, Constant<0>());
 }
 
-// Reactions of other kinds go by the bodies of a thread (RateWalker, SlopeWalker): what these read and add to
+// ---- reactions of other kinds
+
+// They are computed by the bodies of a thread, RateWalker and SlopeWalker. These types look like the arrays of a thread
+// and lie in shared memory.
 template <class M, class R> struct LanesListed {
     const LanesMemory &s;
     const int from;
@@ -208,12 +239,14 @@ template <class M, class R> struct LanesSlopeParts {
     const LanesListed<M, R> L_T, inv_third;
 };
 
-// += by the lane that owns number i / row; number i is at `from` + i `apart`, or nowhere where `from` is negative
+// Sums in shared memory. Sum i lies at from + i apart; only the lane that owns i / row adds to it. from < 0: there are
+// no such sums
 template <class R> struct LanesSums {
     const LanesMemory &s;
     const int from, row, apart;
     struct Sum {
         double *to;
+
         POINT_FN void operator+=(const R x) const {
             if (to) *to += x.v;
         }
@@ -230,7 +263,7 @@ template <class R> struct LanesSlopes {
     const LanesSums<R> w, T, p, J, G, third;
 };
 
-// Net production [kg/m3/s] of the species that a lane owns: a better match than the body for points of their own.
+// Net production [kg/m3/s] of the species that a lane owns. It overloads `production` of a thread.
 template <class M>
 POINT_FN void production(const M &m, const point T_given, const point *x, const Partial<M, point> &state, point *w) {
     typedef point R;
@@ -238,6 +271,8 @@ POINT_FN void production(const M &m, const point T_given, const point *x, const 
     const R T = reacting_temperature(T_given);
     const R p = partial_pressure(m, state);
     lanes_coefficients<false>(m, s, T, p, x);
+
+    // Rates of progress.
     each_reaction(M::LANES_LONG, 0, M::LANES_REACTIONS, [&](const int r, const auto three) {
         const LanesReaction<M> o(m, r);
         const R all = (o.factor * s[M::LANES_K + o.k]) * s[M::LANES_THIRD + o.third];
@@ -248,6 +283,7 @@ POINT_FN void production(const M &m, const point T_given, const point *x, const 
             I = I * s[M::LANES_I + o.c], before = before * s[M::LANES_D + o.c], after = after * s[M::LANES_D + o.f];
         s.set(M::LANES_V + r, (all * I) * (before - after));
     });
+
     if constexpr (M::RATE_OTHERS > 0) {
         const LanesReacting<M, R> all(m, s, T);
         int to = M::LANES_V + M::LANES_REACTIONS;
@@ -263,17 +299,20 @@ POINT_FN void production(const M &m, const point T_given, const point *x, const 
         for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
     }
     __syncwarp();
+
+    // Sums by species, in two passes of the table.
     const auto take = [&](const int target, const double sum) { s.at[target] = sum; };
     const double *next = gathered<4>(s, M::LANES_V, m.lanes_rates, take);
     __syncwarp();
     gathered<4>(s, M::LANES_V, next, take);
     __syncwarp();
-    const R start = 0.0 * (p / T);
+
+    const R start = 0.0 * (p / T); // NaN for a state that is NaN
     FOR_OWN (k, M::NS) w[own(k)] = (s[M::LANES_W + k] + start) * m.W[k];
 }
 
-// Sums of slopes over the reactions: in the matrix's rows those in c_j, and in T; at W the rates; others in [M] of the
-// pairs (collider, species), and in ln p
+// Slopes of the production, summed over the reactions. In rows of the matrix: in c_j and T. At LANES_W: the rates.
+// Beside them: in [M] for pairs of collider and species, and in ln p.
 template <class M, class R>
 POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, const R *x, const R p) {
     const R T = reacting_temperature(T_given);
@@ -282,6 +321,8 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     UNROLL_BY(4)
     for (int i = lane; i < M::LANES_END_OF_ZERO; i += 32) s.at[i] = 0.0;
     lanes_coefficients<true>(m, s, T, p, x);
+
+    // Portions of the reactions: slopes to shared memory, then their sums.
     const double *table = m.lanes_slopes;
     UNROLL_BY(1)
     for (int first = 0; first < M::LANES_REACTIONS; first += M::LANES_PORTION) {
@@ -295,12 +336,16 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             const auto leave = [&](int value, const R slope) {
                 s.set(M::LANES_V + value * M::LANES_PORTION + r, slope);
             };
+
+            // Rate coefficient, its slopes, third body.
             const bool exponent = o.k < M::RATE_EXPONENTS;
             const R k = s[M::LANES_K + o.k];
             const R k_T = s[M::LANES_K_T + o.k];
             const R k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
             const R third = s[M::LANES_THIRD + o.third];
             const R all = o.factor * k * third;
+
+            // Concentrations c of reactants, D of products; products of I and D.
             const R ca = row(M::LANES_C, o.a);
             const R cb = row(M::LANES_C, o.b);
             const R cc = third_of(M::LANES_C, o.c);
@@ -312,10 +357,13 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             const R after = Dd * De * Df;
             R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) - row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b);
             if constexpr (THREE) of_L += row(M::LANES_L_T, o.f) - row(M::LANES_L_T, o.c);
+
             const R bare = (o.factor * I) * (before - after);
             const R scaled = all * I;
             const R by_k = bare * third;
             const R in_z = by_k * k_z;
+
+            // Rate; slopes in T, [M], the reactants, the products, ln p.
             leave(0, by_k * k);
             leave(1, by_k * k_T - scaled * after * of_L);
             if (o.of < M::RATE_COLLIDERS) leave(2, in_z / at_least(s[M::LANES_THIRD + o.of], LEAST_THIRD));
@@ -326,11 +374,14 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             if constexpr (THREE) leave(5, all * (ca * cb)), leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
             if constexpr (M::RATES_PRESSED) leave(9, in_z);
         };
+
         each_reaction(M::LANES_LONG, first, end < M::LANES_REACTIONS ? end : M::LANES_REACTIONS, slopes);
         __syncwarp();
         table = gathered<8>(s, M::LANES_V, table, [&](const int target, const double sum) { s.at[target] += sum; });
         __syncwarp();
     }
+
+    // Reactions of other kinds.
     if constexpr (M::RATE_OTHERS > 0) {
         const LanesReacting<M, R> all(m, s, T);
         const LanesSlopeParts<M, R> parts{{{s}}, {s, M::LANES_L_T}, {s, M::LANES_THIRD}};
@@ -345,7 +396,7 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
         __syncwarp();
     }
 
-    // the colliders' efficiencies: that of most species to COMMON, what others have more to the matrix
+    // Efficiencies of colliders: the default to COMMON, differences of single species to the matrix.
     const double *const words = m.lanes_efficiencies + 1 + lane;
     const int length = whole_number(m.lanes_efficiencies[0]);
     double sum = 0.0;
@@ -362,14 +413,19 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     __syncwarp();
 }
 
-// Slopes of dT/dt and theta in unknown j, NS for T. heat, work: how U_j and p_j change along f, and the slopes of all
-// w_k times U_k, p_k; U_j, p_j: slopes of U and p
+// ---- the Jacobian
+
+// Slopes of dT/dt and theta in unknown j; j = NS is T. heat: change of U_j along f, plus sum_k U_k d w_k/d x_j. work:
+// the same with p. U_j, p_j: slopes of U and p in unknown j
 template <bool PRESSURE, class M, class R> struct JacobianColumn {
-    R T, p_T, U_T, stiffness;
+    R T, p_T, U_T;
+    R stiffness; // sum p_k x_k
     Changes<R> c;
+
     POINT_FN Changes<R> operator()(const int j, R heat, R work, const R U_j, const R p_j) const {
         const R Tp_T = T * p_T;
         const R inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
+
         if constexpr (PRESSURE) {
             if (j < M::NS) heat -= p_j * c.theta, work += p_j * c.theta;
             else heat -= (p_j + U_j) * c.theta;
@@ -378,22 +434,27 @@ template <bool PRESSURE, class M, class R> struct JacobianColumn {
     }
 };
 
-// The linear systems (d - J) K = b of a step. OFTEN: several b follow
+// The linear systems (d - J) K = b of a step. OFTEN: solve is called several times for each prepare
 template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem {
     static constexpr int NS = M::NS;
     static constexpr int N = NS + 1;
     static constexpr int LD = N | 1;
+
     LanesFactors<R, N, (OFTEN && N >= 4 && N <= 36)> factors;
+
     POINT_FN LanesSystem(const M &) {}
+
     POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
         const LanesMemory s(M::LANES_ROWS);
         matrix(m, s, z, d, f);
         factors.factorise(s);
     }
+
     POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }
 
     // d - J to the beginning of the memory, row i column j at i LD + j; f = dz/dt
     static POINT_FN void matrix(const M &m, const LanesMemory &s, const R *z, const R d, R *f) {
+        // Slopes of the production in moles.
         const R T = of_owner(z, NS);
         PartialSlopes<M, R> slopes;
         {
@@ -402,6 +463,8 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
             partial_slopes(m, z, state, slopes);
         }
         lanes_slopes(m, s, T, z, slopes.p);
+
+        // f, and the changes of the slopes of U and p along it.
         R w[owned(NS)];
         FOR_OWN (k, NS) w[own(k)] = m.W[k] * s[M::LANES_W + k];
         PartialSlopes<M, Dual<R>> along;
@@ -411,6 +474,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
             FOR_OWN (k, NS) stiffness += slopes.p_x[own(k)] * z[own(k)];
             stiffness = summed(stiffness);
         }
+
         const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
         constexpr bool pressed = M::RATES_PRESSED;
         constexpr int OF_U = M::LANES_V;
@@ -418,7 +482,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
         constexpr int OF_X = OF_P + NS;
         const R inv_p = 1.0 / slopes.p;
 
-        // what all columns have: sums over the rows of U_k and p_k times slopes in the common sum, in T, in ln p
+        // Shared by all columns: sums over k of U_k and p_k times the slopes in every concentration, in T and in ln p.
         R U[3] = {R(0.0), R(0.0), R(0.0)};
         R p[3] = {R(0.0), R(0.0), R(0.0)};
         FOR_OWN (k, NS) {
@@ -436,7 +500,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
         if constexpr (PRESSURE) sum_over_owners(p);
         __syncwarp();
 
-        // the row of T by columns, the rows of species by rows
+        // The row of T. A lane computes its columns.
         R theta[owned(NS)];
         FOR_OWN (j, NS) {
             R heat[2] = {U[0], R(0.0)};
@@ -458,6 +522,8 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
                                        along.p_T.d[0] + (p[1] + p[2] * slopes.p_T), slopes.U_T, slopes.p_T);
         if (owns(NS)) s.set(NS * LD + NS, d - of_T.T);
         __syncwarp();
+
+        // The rows of the species. A lane computes its rows.
         if constexpr (PRESSURE) {
             FOR_OWN (j, NS) s.set(OF_U + j, theta[own(j)]);
             __syncwarp();
@@ -482,7 +548,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
     }
 };
 
-// The linear systems of an integration
+// An integration whose points are shared by the lanes takes this system.
 template <bool PRESSURE, class M> struct SystemOf<false, PRESSURE, M, point> {
     typedef LanesSystem<PRESSURE, M, point> type;
 };
@@ -491,7 +557,7 @@ template <bool PRESSURE, class M> struct SystemOf<true, PRESSURE, M, point> {
     typedef LanesSystem<PRESSURE, M, point> type;
 };
 
-// work(z) with a point's unknowns
+// work(z) with the unknowns of a point
 template <class M, class R, class Species, class Work>
 POINT_FN bool of_unknowns(const M &, const R T, const R rho, const Species &Y, const Work &work) {
     R z[owned(M::NS + 1)];

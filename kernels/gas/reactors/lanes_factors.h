@@ -1,25 +1,31 @@
-// Linear systems that the lanes of a warp solve together, dense, in the memory that the warp has for its point.
+// Dense linear systems that the lanes of a warp solve together. The matrix lies in the memory that the warp has for its
+// point, row i column j at i LD + j. Row i belongs to lane i % 32; a "turn" t is the rows 32 t .. 32 t + 31.
 #pragma once
 
-struct LanesMemory { // numbers of the warp's point
+// The shared memory of the warp's point.
+struct LanesMemory {
     double *const at;
+
     POINT_FN LanesMemory(const int rows) : at(own_memory(rows)) {}
     static POINT_FN double *own_memory(const int rows) {
         extern __shared__ double shared_memory[];
         return shared_memory + AHEAD_OF_POINTS + rows * ((int)threadIdx.x / 32);
     }
+
     POINT_FN point operator[](const int i) const { return of(at[i]); }
     POINT_FN void set(const int i, const point x) const { at[i] = x.v; }
 };
 
-// LU without pivoting of the matrix at the beginning of the memory: rows of a lane there
+// LU without pivoting, in shared memory.
 template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
     static constexpr int LD = N | 1; // odd: the rows of a column lie in different banks
+
     POINT_FN void factorise(const LanesMemory &s) const {
         UNROLL
         for (int turn = 0; turn < owned(N); ++turn) {
             const int end = N < 32 * turn + 32 ? N : 32 * turn + 32;
             const int fours = end / 4 * 4;
+
             UNROLL_BY(1)
             for (int k = 32 * turn; k < fours; k += 4) pivots<4>(s, turn, k);
             UNROLL_BY(1)
@@ -27,11 +33,14 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
         }
     }
 
-    // COUNT pivots from k on, which rows of the turns from `turn` on are left of; 1/pivot to the diagonal
+    // Eliminates COUNT pivots from k on, from the rows of `turn` and later turns. The diagonal becomes 1/pivot
     template <int COUNT> POINT_FN void pivots(const LanesMemory &s, const int turn, const int k) const {
         const int lane = lane_rank();
         const int behind = k + COUNT;
-        R d[COUNT * COUNT], factor[COUNT * owned(N)]; // their square, by all lanes; of the rows
+        R d[COUNT * COUNT];         // the pivots' square, in every lane
+        R factor[COUNT * owned(N)]; // the pivots' columns, in the lane's rows
+
+        // Load.
         UNROLL
         for (int r = 0; r < COUNT; ++r) {
             UNROLL
@@ -45,6 +54,8 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
             for (int c = 0; c < COUNT; ++c) factor[t * COUNT + c] = s[row + k + c];
         }
         __syncwarp();
+
+        // Factorise the square, and the rows by it.
         UNROLL
         for (int c = 0; c < COUNT; ++c) {
             const R inverse = d[c * COUNT + c] = 1.0 / d[c * COUNT + c];
@@ -53,11 +64,14 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
                 UNROLL
                 for (int e = c + 1; e < COUNT; ++e) row[e] -= row[c] * d[c * COUNT + e];
             };
+
             UNROLL
             for (int r = c + 1; r < COUNT; ++r) off(d + r * COUNT);
             UNROLL
             for (int t = turn; t < owned(N); ++t) off(factor + t * COUNT);
         }
+
+        // Store both.
         UNROLL
         for (int t = turn; t < owned(N); ++t) {
             const int i = 32 * t + lane;
@@ -69,7 +83,9 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
                     if (i == k + r) s.set(i * LD + k + c, d[r * COUNT + c]);
             }
         }
-        if constexpr (COUNT > 1) { // their rows, by columns
+
+        // The pivots' rows: a lane takes columns.
+        if constexpr (COUNT > 1) {
             UNROLL_BY(1)
             for (int j = behind + lane; j < N; j += 32) {
                 R known[COUNT];
@@ -83,9 +99,12 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
             }
             __syncwarp();
         }
-        const auto columns = [&](const int j, auto of) { // all loads ahead of the stores
+
+        // The rest of the lane's rows, WIDTH columns at a time. All loads come before the stores.
+        const auto columns = [&](const int j, auto of) {
             constexpr int WIDTH = of.value;
             R known[COUNT * WIDTH], mine[WIDTH * owned(N)];
+
             UNROLL
             for (int r = 0; r < COUNT; ++r) {
                 UNROLL
@@ -111,6 +130,7 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
                 }
             }
         };
+
         int j = behind;
         UNROLL_BY(1)
         for (; j + 4 <= N; j += 4) columns(j, Constant<4>());
@@ -119,13 +139,15 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
         __syncwarp();
     }
 
-    // COUNT unknowns from k on, of a turn: every lane solves for them, and takes them off its own rows
+    // Every lane solves for COUNT unknowns from k on, which lie in `turn`, and takes them off its own rows. UPPER: of
+    // the upper triangle
     template <int COUNT, bool UPPER>
     POINT_FN void eliminated(const LanesMemory &s, const int turn, const int k, R *b) const {
         const int lane = lane_rank();
         R x[COUNT];
         UNROLL
         for (int c = 0; c < COUNT; ++c) x[c] = of_lane(b[turn], k + c - 32 * turn);
+
         UNROLL
         for (int n = 0; n < COUNT; ++n) {
             const int c = UPPER ? COUNT - 1 - n : n;
@@ -134,6 +156,7 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
                 if (UPPER ? e > c : e < c) x[c] -= s[(k + c) * LD + k + e] * x[e];
             if (UPPER) x[c] = x[c] * s[(k + c) * LD + k + c];
         }
+
         UNROLL
         for (int t = 0; t < owned(N); ++t) {
             const int i = 32 * t + lane;
@@ -142,10 +165,13 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
                 for (int c = 0; c < COUNT; ++c) b[t] -= s[i * LD + k + c] * x[c];
             }
         }
+
         UNROLL
         for (int c = 0; c < COUNT; ++c)
             if (owns(k + c)) b[turn] = x[c];
     }
+
+    // b becomes A^-1 b.
     POINT_FN void solve(const LanesMemory &s, R *given) const {
         constexpr int WHOLE_TURNS = N / 32;
         constexpr int LEFT = N % 32;
@@ -153,18 +179,21 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
         R b[owned(N)];
         UNROLL
         for (int t = 0; t < owned(N); ++t) b[t] = given[t];
+
         const auto forward = [&](const int turn, const int fours, const int end) {
             UNROLL_BY(1)
             for (int k = 32 * turn; k < 32 * turn + fours; k += 4) eliminated<4, false>(s, turn, k, b);
             UNROLL_BY(1)
             for (int k = 32 * turn + fours; k < end; ++k) eliminated<1, false>(s, turn, k, b);
         };
+
         const auto back = [&](const int turn, const int fours, const int end) {
             UNROLL_BY(1)
             for (int k = end - 1; k >= 32 * turn + fours; --k) eliminated<1, true>(s, turn, k, b);
             UNROLL_BY(1)
             for (int k = 32 * turn + fours - 4; k >= 32 * turn; k -= 4) eliminated<4, true>(s, turn, k, b);
         };
+
         UNROLL
         for (int turn = 0; turn < WHOLE_TURNS; ++turn) forward(turn, 32, 32 * turn + 32);
         if constexpr (LEFT > 0) {
@@ -173,23 +202,29 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
         }
         UNROLL
         for (int turn = WHOLE_TURNS - 1; turn >= 0; --turn) back(turn, 32, 32 * turn + 32);
+
         UNROLL
         for (int t = 0; t < owned(N); ++t) given[t] = b[t];
     }
 };
 
-// The inverse of that matrix, by Gauss and Jordan without pivoting, with a lane's row in registers: few unknowns beyond
-// 32 have rows whose columns the lanes share. Six right-hand sides follow, and none waits for its own results. An
-// inverse times b is as exact as b's own rounding lets it be. A pivot's row, and b, come to all lanes through memory.
+// The inverse, by Gauss-Jordan elimination without pivoting. A lane has its row in registers; the lanes share the
+// columns of the FEW rows beyond 32. Six right-hand sides follow: a product with the inverse has no chain of results
+// that wait for each other, and its error is of the size that the rounding of b causes. A pivot's row and b reach all
+// lanes through shared memory.
 template <class R, int N> struct LanesFactors<R, N, true> {
     static constexpr int WHOLE = N < 32 ? N : 32;
     static constexpr int FEW = N - WHOLE;
     static constexpr int LD = N | 1;
     static constexpr int PAIRS = (N + 1) / 2;
 
-    // rows of the inverse but for a factor, which is in `scale` and `scales`
-    R row[N], scale, few[FEW + 1], corner[FEW * FEW + 1], scales[FEW + 1];
+    // Rows of the inverse, each to be multiplied by its scale.
+    R row[N], scale;
+    R few[FEW + 1], corner[FEW * FEW + 1],
+        scales[FEW + 1]; // of the rows beyond 32: this lane's column; columns beyond 32
+
     static POINT_FN double *place(const LanesMemory &s, const int n) { return s.at + 2 * PAIRS * n; }
+
     static POINT_FN void read(const double *from, R *to) {
         UNROLL
         for (int j = 0; j < PAIRS; ++j) {
@@ -197,6 +232,7 @@ template <class R, int N> struct LanesFactors<R, N, true> {
             to[2 * j] = of(two.x), to[2 * j + 1] = of(two.y);
         }
     }
+
     POINT_FN void factorise(const LanesMemory &s) {
         const int lane = lane_rank();
         const int mine = lane < WHOLE ? lane : 0;
@@ -210,10 +246,13 @@ template <class R, int N> struct LanesFactors<R, N, true> {
         }
         scale = R(1.0);
         __syncwarp();
+
         for_constants<N>([&](auto pivot) INLINED {
             constexpr int k = pivot.value;
             constexpr int K = k - WHOLE;
-            double *const shown = place(s, k % 2); // the one before may still be read
+
+            // The pivot's row to shared memory. There are two places: the last row may still be read.
+            double *const shown = place(s, k % 2);
             if constexpr (K < 0) {
                 if (lane == k) {
                     UNROLL
@@ -229,6 +268,8 @@ template <class R, int N> struct LanesFactors<R, N, true> {
                 }
             }
             __syncwarp();
+
+            // Take it off this lane's row.
             R known[2 * PAIRS];
             read(shown, known);
             const R inverse = 1.0 / known[k];
@@ -240,6 +281,8 @@ template <class R, int N> struct LanesFactors<R, N, true> {
             UNROLL
             for (int j = 0; j < N; ++j)
                 if (j != k) row[j] += factor * known[j];
+
+            // And off the rows beyond 32.
             UNROLL
             for (int r = 0; r < FEW; ++r) {
                 if (r == K) {
@@ -254,14 +297,20 @@ template <class R, int N> struct LanesFactors<R, N, true> {
             }
         });
     }
+
+    // b becomes A^-1 b.
     POINT_FN void solve(const LanesMemory &s, R *b) const {
         const int lane = lane_rank();
         double *const shown = place(s, 2);
-        __syncwarp(); // the last b may still be read
+
+        // b to all lanes; the last b may still be read.
+        __syncwarp();
         UNROLL
         for (int t = 0; t < owned(N); ++t)
             if (32 * t + lane < 2 * PAIRS) shown[32 * t + lane] = b[t].v;
         __syncwarp();
+
+        // The lane's row times b, as four sums.
         R known[2 * PAIRS], sum[4];
         read(shown, known);
         UNROLL
@@ -270,6 +319,8 @@ template <class R, int N> struct LanesFactors<R, N, true> {
         for (int j = 4; j < N; ++j) sum[j % 4] += row[j] * known[j];
         const R own = b[0];
         b[0] = scale * ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+
+        // The rows beyond 32, by all lanes.
         UNROLL
         for (int r = 0; r < FEW; ++r) {
             R all = summed(few[r] * own);

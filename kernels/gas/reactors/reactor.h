@@ -1,5 +1,5 @@
 // Bodies of the kernels that reactor.py declares: slopes of rates (slopes.h), closed reactors and their Jacobians
-// (closed_reactor.h), reactors over a step (integration.h).
+// (closed_reactor.h), linear systems (linear_systems.h), reactors over a step (integration.h).
 #pragma once
 #include "gas/reactors/integration.h"
 

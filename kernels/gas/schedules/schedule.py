@@ -61,7 +61,7 @@ class Schedule:
         return False
 
     def skips_points(self, p: Plan) -> bool:
-        """Whether the first block can leave out its first threads, so that arrays are met where their lines begin."""
+        """Whether the first block can leave out its first threads, so that blocks begin with a line of memory."""
         return False
 
     def apart(self, arrays: typing.Iterable[Rows]) -> bool:

@@ -67,7 +67,7 @@ class Warp(Queue):
         return (self.copied(p) + 2) // 2 * 2
 
     def copied(self, p: Plan) -> int:
-        """None where that leaves no room for the points of two warps."""
+        """The constants that are copied to shared memory; none if they leave no room for the points of two warps."""
         if structure_size(p) + 2 + 2 * p.sizes["LANES_ROWS"] > REFERENCE.shared_of_block // 8:
             return 0
 

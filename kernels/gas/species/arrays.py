@@ -41,7 +41,7 @@ def free_memory() -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What the checks permit."""
+    """Exceptions that the checks permit."""
 
     without_critical: bool = False  # Tc, pc and omega may be unknown (nan): for the ideal gas only
     of_atoms: bool = False  # W follows from compositions, so that a large one is no error of units
@@ -203,7 +203,7 @@ def checked_arrays(checks: Checks, arrays: dict) -> dict[str, np.ndarray]:
 
 
 def _critical(checks: Checks, arrays: dict) -> dict[str, np.ndarray]:
-    """Tc, pc, a and b, of which two are among the arrays: a and b count where one of them came."""
+    """Tc, pc, a and b. The arrays have two of them: a and b if either is given, else Tc and pc."""
     has_constants = arrays.get("a") is not None or arrays.get("b") is not None
     pair = (ATTRACTION, COVOLUME) if has_constants else tuple(field for field in NUMBERS if field.name in ("Tc", "pc"))
     for field in pair:

@@ -37,7 +37,7 @@ REACTIONS = re.compile(
     r"^([\w-]*reactions):[ \t]*(?:#[^\n]*)?\n(?:(?:[ \t#]|-(?!--))[^\n&]*(?:\n|\Z)|\n)*(?![\s\[{#]|-(?!--))", re.M
 )
 
-# What the YAML reader quotes, and the quotations that are its own marks: ',' or '<stream end>'
+# Quotations in the YAML reader's messages; some are its own marks, such as ',' or '<stream end>'
 QUOTATION = re.compile(r"""'[^'\n]*'|"[^"\n]*"|`[^`\n]*`""")
 MARK = re.compile(r"'([^\w\s]{1,2}|<[a-z ]+>)'")
 

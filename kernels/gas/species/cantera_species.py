@@ -163,8 +163,10 @@ def _critical(node, model, choices, composition):
     from them up to the last bits.
     choices: {species: choice}: missing numbers are looked up or estimated; None: they are an error.
     """
-    eos, critical = eos_of(node, model), node.child("critical-parameters")
+    eos = eos_of(node, model)
+    critical = node.child("critical-parameters")
     critical.spelt(*CRITICAL_POINT)
+
     translation = critical.number("volume-translation", "m^3/kmol", math.nan)
     row = {
         "Vc": _critical_volume(critical),
@@ -178,10 +180,7 @@ def _critical(node, model, choices, composition):
         row["Tc"], row["pc"] = rk_critical(eos)
         row["omega"] = critical.number("acentric-factor", default=math.nan)
     elif len(given) == 3 or (given and not node.has("critical-parameters")):
-        a, b = eos.positive("a", "Pa*m^6/kmol^2") * 1e-6, eos.positive("b", "m^3/kmol") * 1e-3
-        row["omega"] = eos.number("acentric-factor")
-        row["Tc"] = a * OMEGA_B / (b * OMEGA_A * node.units.R)
-        row["pc"] = OMEGA_B * node.units.R * row["Tc"] / b
+        row["Tc"], row["pc"], row["omega"] = _peng_robinson_critical(eos, node.units.R)
     elif choices is not None and not all(critical.has(key) for key, *_ in CRITICAL):
         _fill_critical(node, row, critical, choices, composition)
     elif not node.has("critical-parameters"):
@@ -195,7 +194,18 @@ def _critical(node, model, choices, composition):
         row["Tc"] = critical.positive("critical-temperature", "K")
         row["pc"] = critical.positive("critical-pressure", "Pa")
         row["omega"] = critical.number("acentric-factor", default=math.nan if model == RK else None)
+
     return row
+
+
+def _peng_robinson_critical(eos, R: float) -> tuple[float, float, float]:
+    """(Tc [K], pc [Pa], omega) from a, b and the acentric factor of an equation-of-state."""
+    a = eos.positive("a", "Pa*m^6/kmol^2") * 1e-6
+    b = eos.positive("b", "m^3/kmol") * 1e-3
+    omega = eos.number("acentric-factor")
+
+    Tc = a * OMEGA_B / (b * OMEGA_A * R)
+    return Tc, OMEGA_B * R * Tc / b, omega
 
 
 def _fill_critical(node, row, critical, choices, composition):

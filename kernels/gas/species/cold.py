@@ -56,7 +56,7 @@ def cold_polynomial(species: SpeciesData, s: int) -> np.ndarray | None:
     if cold is None or not cold.T_low < T <= cold.T_high:
         return None
 
-    # What the fit lacks at T_min: in cp/R, and in its slope times T_min.
+    # The differences that remain at T_min: of cp/R, and of its slope times T_min.
     powers = T ** np.arange(5)
     a = np.array(cold.a)
     cp, h, entropy = species.polynomial(s, T, above=True)

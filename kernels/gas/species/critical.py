@@ -119,7 +119,7 @@ def solid(name: str, composition) -> str:
 
 
 def package():
-    """The package chemicals. Raises MixtureError, which names it, where it is not installed."""
+    """The package chemicals. Raises MixtureError if it is not installed."""
     try:
         return importlib.import_module("chemicals")
     except ImportError:

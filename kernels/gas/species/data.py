@@ -246,8 +246,8 @@ class SpeciesData(_Arrays):
         return np.where(known, self.Vc, OMEGA_VC * self.R * self.Tc / self.pc), [note]
 
     def index(self, name: str) -> int:
-        """Index of a species, which may have other letters or another usual name, as in Mixture.find. MixtureError,
-        which lists the species, where there is none of that name."""
+        """Index of a species, which may have other letters or another usual name, as in Mixture.find. Raises
+        MixtureError with the list of species if the mixture has no such species."""
         own = own_name(name, self.names)
         if own is None:
             raise MixtureError(f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.")

@@ -36,7 +36,7 @@ class Field:
     critical: bool = False  # may be unknown where only the ideal gas is computed
     host: str = ""  # the argument's name in frame_populatepreosshareddata or frame_populatechungshareddata
 
-    # Of several numbers for each species: whether these are good, and what is wanted
+    # For a field of several numbers a species: the check of these numbers, and its text in messages
     good: Callable[[np.ndarray], bool] | None = None
     wanted: str = ""
 
@@ -82,7 +82,7 @@ POLYNOMIAL = "7 finite numbers, with a heat capacity above 0 (or the species lef
 LAW = "a viscosity [Pa s], a temperature [K] and a constant"
 STATE = "a temperature [K], a pressure [Pa] and a density [kg/m3]"
 
-# One number for each species
+# Fields of a single number for each species
 NUMBERS = (
     Field("W", "kg/mol", "molar mass", 5e-7, 2.0, host="W"),
     Field("Tc", "K", "critical temperature", 1.0, 1e4, critical=True, host="Tc"),

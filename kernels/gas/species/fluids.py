@@ -1,8 +1,8 @@
 """Fluids with parameters of their own for equation `mapped` and for transport by residual entropy: the rows of
-fluids.csv, and which row a species has.
+fluids.csv, and the row of a species.
 
-A species has the row of its substance if its name is one that substances.csv has for that substance, in upper or lower
-case, and its molar mass is the row's.
+A species has the row of its substance on two conditions: substances.csv has its name, in upper or lower case, for the
+substance, and its molar mass is the row's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The molar gas constant R. A host that has a number of its own sets it, so that both compute with the same R."""
+"""The molar gas constant R. A host with another value sets it, so that both compute with the same R."""
 
 from __future__ import annotations
 

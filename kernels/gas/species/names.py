@@ -63,9 +63,10 @@ def _by_substance(names: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def own_name(name, names) -> str | None:
-    """The mixture's name of the species that somebody calls `name`: the same, in other letters where only one species
-    has it so, or another usual name of the substance: `methane` is `CH4`, whichever of them the mixture has. None: of
-    no species, or of several."""
+    """The mixture's name of a species that has another name here.
+
+    That name may differ in upper and lower case, if only one species fits, or be another usual name of the substance:
+    `methane` and `CH4` find each other. None: no species fits, or several."""
     names = tuple(names)
     if not isinstance(name, str):
         return None

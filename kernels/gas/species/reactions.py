@@ -93,7 +93,7 @@ class LinearBurke:
 
     @property
     def rates(self) -> list:
-        """M's rate, and those of colliders that have their own."""
+        """The rate of M, and the rates of colliders that have their own."""
         return [self.reference, *(each.rate for each in self.colliders if each.rate is not None)]
 
     @property

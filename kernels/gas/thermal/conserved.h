@@ -19,7 +19,7 @@ POINT_FN void fractions_of_partial_densities(const M &, const Densities &rhoY, c
     FOR_SPECIES (s, M::NS) Y.set(s, rhoY[s] * vol);
 }
 
-// The same where the last species is what rho leaves: Y_ns = 1 - sum of the others
+// The same if the density of the last species is not given: Y_ns = 1 - sum of the others
 template <class M, class R, class Densities, class Out>
 POINT_FN void fractions_of_all_but_the_last(const M &, const Densities &rhoY_but_last, const R rho, Out &Y) {
     const R vol = specific_volume(rho);

@@ -35,6 +35,7 @@ template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT]) {
     UNROLL
     for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+
     FOR_OWN (s, M::NS) {
         const R y = Y[s];
         UNROLL
@@ -73,11 +74,12 @@ POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[CO
     }
 }
 
-// The same sums where T_mid of some species is below T, that of others above
+// The same sums between the T_mid of the species: above some, below others
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_between(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     UNROLL
     for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+
     FOR_OWN (s, M::NS) {
         const R y = Y[s];
         const R low = select(T <= m.T_mid[s], y, R(0.0));
@@ -109,12 +111,14 @@ POINT_FN void nasa_by_units(const M &m, const R T, const Species &Y, R (&c)[COUN
     const auto below = T <= m.T_mid_lowest[0];
     const auto above = T > m.T_mid_highest[0];
     if (anywhere(above)) sums_of_rows<COUNT, M>(m.nasa_high_tiles, Y, c);
+
     if (anywhere(below)) {
         R low[COUNT];
         sums_of_rows<COUNT, M>(m.nasa_low_tiles, Y, low);
         UNROLL
         for (int k = 0; k < COUNT; ++k) c[k] = select(below, low[k], c[k]);
     }
+
     if (any_of(!(below || above))) nasa_between(m, T, Y, c);
 }
 
@@ -155,6 +159,7 @@ template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa9_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     UNROLL
     for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+
     FOR_SPECIES (s, M::NS) {
         const R y = Y[s];
         UNROLL
@@ -240,6 +245,7 @@ template <int COUNT, class M, class R> POINT_FN void nasa7_coefficients(const M 
     const auto low = T <= m.T_mid[s];
     UNROLL
     for (int k = 0; k < COUNT; ++k) c[k] = select(low, R(m.nasa_low[k * M::NS + s]), R(m.nasa_high[k * M::NS + s]));
+
     if constexpr (M::cold_ranges) {
         const auto cold = T < m.T_cold[s];
         UNROLL

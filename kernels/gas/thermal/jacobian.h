@@ -4,7 +4,7 @@
 // du, dv, dw, dh + u.du - dp/rho, dY_j).
 #pragma once
 
-// Y_ns = 1 - sum of the others, so that species k counts with its derivative less that of the last
+// With Y_ns = 1 - sum of the others, the slope in Y_k is the derivative in Y_k less the derivative in Y_ns
 template <class R, class Species> POINT_FN R less_last(const Species &of_Y, int k, int ns) {
     return of_Y[k] - of_Y[ns - 1];
 }

@@ -31,6 +31,7 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
         row_y[i] = y * half_diagonal[first + i];
         row_z[i] = z * half_diagonal[first + i];
     }
+
     FOR_SPECIES (j, first) {
         yz(j, y, z);
         UNROLL
@@ -39,8 +40,10 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
             row_z[i] += z * k[j * ROWS + i];
         }
     }
+
     k += first * ROWS;
     int at = 0;
+
     UNROLL
     for (int j = 0; j < ROWS; ++j) {
         yz(first + j, y, z);
@@ -50,6 +53,7 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
             row_z[i] += z * k[at];
         }
     }
+
     UNROLL
     for (int i = 0; i < ROWS; ++i) {
         yz(first + i, y, z);
@@ -66,18 +70,22 @@ template <class M, class R>
 POINT_FN void held_products(const scalar *k, const R (&y)[M::NS], const R (&z)[M::NS], R (&K_y)[M::NS], R &zz) {
     R pairs = R(0.0); // of zKz, below the diagonal
     zz = R(0.0);
+
     for_constants<M::NS>([&](const auto row) INLINED {
         R row_z = R(0.0);
         K_y[row] = y[row];
+
         for_constants<row.value>([&](const auto column) INLINED {
             const scalar k_ij = k[pair_place<M>(row.value, column.value)];
             K_y[row] += k_ij * y[column];
             K_y[column] += k_ij * y[row];
             row_z += k_ij * z[column];
         });
+
         pairs += z[row] * row_z;
         zz += z[row] * z[row];
     });
+
     zz += pairs + pairs;
 }
 #endif
@@ -109,6 +117,7 @@ template <class M, class R>
 POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz_sum, R &zz) {
     const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
+
     UNROLL
     for (int i = 0; i < M::NS; ++i) {
         R row_y = y[i] * half_diagonal[i];
@@ -125,6 +134,7 @@ POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz
         zz += z[i] * row_z;
         asm volatile("");
     }
+
     yy = yy + yy;
     zz = zz + zz;
 }
@@ -160,6 +170,7 @@ POINT_FN void panel_bent(const scalar *k, const scalar *half_diagonal, const Vec
         row_z[i] = z * half_diagonal[first + i];
         row_w[i] = w * half_diagonal[first + i];
     }
+
     FOR_SPECIES (j, first) {
         yzw(j, y, z, w);
         UNROLL
@@ -169,8 +180,10 @@ POINT_FN void panel_bent(const scalar *k, const scalar *half_diagonal, const Vec
             row_w[i] += w * k[j * ROWS + i];
         }
     }
+
     k += first * ROWS;
     int at = 0;
+
     UNROLL
     for (int j = 0; j < ROWS; ++j) {
         yzw(first + j, y, z, w);
@@ -181,6 +194,7 @@ POINT_FN void panel_bent(const scalar *k, const scalar *half_diagonal, const Vec
             row_w[i] += w * k[at];
         }
     }
+
     UNROLL
     for (int i = 0; i < ROWS; ++i) {
         yzw(first + i, y, z, w);
@@ -220,18 +234,21 @@ POINT_FN void triangle_bent(const scalar *k, const R *y, const R *z, const R *w,
     const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     R yw = R(0.0);
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
+
     UNROLL
     for (int i = 0; i < M::NS; ++i) {
         R row_y = y[i] * half_diagonal[i];
         R row_z = z[i] * half_diagonal[i];
         R row_w = w[i] * half_diagonal[i];
         int at = i - 1;
+
         UNROLL
         for (int j = 0; j < i; at += M::NS - 2 - j, ++j) {
             row_y += y[j] * k[at];
             row_z += z[j] * k[at];
             row_w += w[j] * k[at];
         }
+
         yy += y[i] * row_y;
         yz_sum += y[i] * row_z;
         yz_sum += z[i] * row_y;
@@ -240,6 +257,7 @@ POINT_FN void triangle_bent(const scalar *k, const R *y, const R *z, const R *w,
         yw += w[i] * row_y;
         asm volatile("");
     }
+
     yy = yy + yy;
     zz = (zz + zz) + yw;
 }
@@ -249,19 +267,23 @@ POINT_FN R panel_one(const scalar *k, const scalar *half_diagonal, const Vector 
     R row[ROWS], sum = R(0.0);
     UNROLL
     for (int i = 0; i < ROWS; ++i) row[i] = y(first + i) * half_diagonal[first + i];
+
     FOR_SPECIES (j, first) {
         const R yj = y(j);
         UNROLL
         for (int i = 0; i < ROWS; ++i) row[i] += yj * k[j * ROWS + i];
     }
+
     k += first * ROWS;
     int at = 0;
+
     UNROLL
     for (int j = 0; j < ROWS; ++j) {
         const R yj = y(first + j);
         UNROLL
         for (int i = j + 1; i < ROWS; ++i, ++at) row[i] += yj * k[at];
     }
+
     UNROLL
     for (int i = 0; i < ROWS; ++i) sum += y(first + i) * row[i];
     return sum;
@@ -308,6 +330,7 @@ POINT_FN void sums_of_rows(const scalar *rows, const Species &Y, R (&sums)[COUNT
     } else {
         UNROLL
         for (int k = 0; k < COUNT; ++k) sums[k] = R(0.0);
+
         FOR_SPECIES (s, M::NS) {
             const R y = Y[s];
             UNROLL
@@ -325,6 +348,7 @@ POINT_FN void sums_and_squares(const scalar *rows, const scalar *others, const S
         constexpr int AT_ONCE = ROWS < 5 ? ROWS : 5;
         sums_of_rows<COUNT, M>(rows, Y, sums);
         squares = R(0.0);
+
         for_constants<(ROWS + AT_ONCE - 1) / AT_ONCE>([&](const auto part) INLINED {
             constexpr int first = decltype(part)::value * AT_ONCE;
             constexpr int count = ROWS - first < AT_ONCE ? ROWS - first : AT_ONCE;
@@ -424,15 +448,18 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
         R sum_z = R(0.0);
         R y;
         R z;
+
         FOR_OWN (s, M::NS) {
             yz(s, y, z);
             sum_y += y;
             sum_z += z;
         }
+
         both_over_owners(sum_y, sum_z);
         yy = sum_y * sum_y;
         yz_sum = sum_y * sum_z;
         zz = sum_z * sum_z;
+
         if constexpr (M::kij_lowrank) {
             UNROLL
             for (int r = 0; r < M::KIJ_RANK; ++r) {
@@ -442,12 +469,14 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
                     a += y * m.kij_factor[r * M::NS + s];
                     b += z * m.kij_factor[r * M::NS + s];
                 }
+
                 both_over_owners(a, b);
                 yy -= m.kij_sign[r] * (a * a);
                 yz_sum -= m.kij_sign[r] * (a * b);
                 zz -= m.kij_sign[r] * (b * b);
             }
         }
+
         if constexpr (M::kij_sparse) {
             for (int pair = 0; pair < M::KIJ_PAIRS; ++pair) {
                 R yi, zi, yj, zj;
@@ -470,12 +499,14 @@ POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &ben
     R y;
     R z;
     R w;
+
     FOR_OWN (s, M::NS) {
         bent(s, Y[s], x, y, z, w);
         sums[0] += y;
         sums[1] += z;
         sums[2] += w;
     }
+
     sum_over_owners(sums);
     yy = sums[0] * sums[0];
     yz_sum = sums[0] * sums[1];
@@ -489,6 +520,7 @@ POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &ben
             R of[AT_ONCE][3];
             UNROLL
             for (int i = 0; i < AT_ONCE; ++i) of[i][0] = of[i][1] = of[i][2] = R(0.0);
+
             FOR_OWN (s, M::NS) {
                 bent(s, Y[s], x, y, z, w);
                 UNROLL
@@ -530,6 +562,7 @@ POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &ben
             yw -= m.kij_value[pair] * (yi * wj + wi * yj);
         }
     }
+
     zz += yw;
 }
 

@@ -78,6 +78,7 @@ template <class M, class R> POINT_FN R takahashi_formula(const M &m, const R Tr,
     const R ln_Tr = log(Tr);
     const TakahashiRow<R> at = takahashi_row(Pr);
     R factor[2];
+
     UNROLL
     for (int side = 0; side < 2; ++side) {
         const R row = at.row + double(side);
@@ -86,6 +87,7 @@ template <class M, class R> POINT_FN R takahashi_formula(const M &m, const R Tr,
         if constexpr (M::takahashi_smooth) first = at_least(first, 0.0), second = at_least(second, 0.0);
         factor[side] = table_row(m.takahashi_D, row) * first * second;
     }
+
     const R between = factor[0] + at.share * (factor[1] - factor[0]);
     if constexpr (M::takahashi_smooth) return at_least(between, 0.01);
     else return at_least(select(Pr < 0.1, R(1.0), between), 1e-20);
@@ -112,6 +114,7 @@ template <class R> struct FrictionPart {
     R width;
 #endif
     POINT_FN FrictionPart() {}
+
     template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
         if constexpr (M::takahashi_smooth && !number<R>::wide) {
             amount = narrow(x);
@@ -198,10 +201,12 @@ template <class M, class R, class Species> struct FlooredMoles {
         if constexpr (M::takahashi_table) return at_least(Y[s] * W, m.least_mass[s]);
         else return at_least(Y[s], m.least_mass[s]);
     }
+
     POINT_FN R total() const {
         if constexpr (M::takahashi_table) return W;
         else return R(1.0);
     }
+
     POINT_FN R operator[](int s) const { return mass(s) * m.inv_W[s]; }
 };
 
@@ -219,6 +224,7 @@ POINT_FN void friction_panel(const M &m, const DiffusionState<R> &state, const i
         R column[SUMS];
         UNROLL
         for (int s = 0; s < SUMS; ++s) column[s] = sums[s][j];
+
         UNROLL
         for (int i = 0; i < ROWS; ++i) {
             const R f = friction(m, state, first + i, j, x[first + i], x[j]);
@@ -228,6 +234,7 @@ POINT_FN void friction_panel(const M &m, const DiffusionState<R> &state, const i
                 column[s] += weight(s, first + i) * f;
             }
         }
+
         UNROLL
         for (int s = 0; s < SUMS; ++s) sums[s][j] = column[s];
     }
@@ -245,6 +252,7 @@ POINT_FN void friction_panel(const M &m, const DiffusionState<R> &state, const i
             }
         }
     }
+
     UNROLL
     for (int s = 0; s < SUMS; ++s) UNROLL
     for (int i = 0; i < ROWS; ++i) sums[s][first + i] = row[s][i];
@@ -280,6 +288,7 @@ POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const Fr
         for (int j = 0; j < i; ++j) place[j] = takahashi_place(m, state, i, j, x[i], x[j]);
         UNROLL
         for (int s = 0; s < SUMS; ++s) row[s] = R(0.0);
+
         for (int j = 0; j < i; ++j) {
             const R f = low_friction(m, state, i, j) * takahashi_reciprocal<M, R>(m, place[j]);
             UNROLL
@@ -288,6 +297,7 @@ POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const Fr
                 sums[s][j] += weight(s, i) * f;
             }
         }
+
         UNROLL
         for (int s = 0; s < SUMS; ++s) sums[s][i] = row[s];
     }
@@ -302,6 +312,7 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
     for (int first = 0; first < M::NS; first += ROWS) {
         R row[ROWS][SUMS];
         FrictionPart<R> own[ROWS];
+
         UNROLL
         for (int i = 0; i < ROWS; ++i) {
             const int k = first + i < M::NS ? first + i : M::NS - 1;
@@ -309,6 +320,7 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
             UNROLL
             for (int s = 0; s < SUMS; ++s) row[i][s] = R(0.0);
         }
+
         for (int j = 0; j < M::NS; ++j) {
             const FrictionPart<R> other(m, state, j, x[j]);
             UNROLL
@@ -322,6 +334,7 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
                 }
             }
         }
+
         UNROLL
         for (int i = 0; i < ROWS; ++i)
             if (first + i < M::NS) done(first + i, own[i].x, row[i]);
@@ -336,6 +349,7 @@ POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, cons
                                 const Done &done) {
     constexpr int ROWS = M::NS > 24 ? 5 : 4;
     constexpr int REST = M::NS % ROWS; // 5 rows are up to 8 % faster, but spill with 128 registers
+
     const auto rows_from = [&](auto count, const int first) {
         constexpr int rows = count.value;
         R row[rows];
@@ -346,18 +360,22 @@ POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, cons
             own[i] = FrictionPart<R>(m, state, first + i, x[first + i]);
         }
         R next = x[0];
+
         UNROLL_BY(1) for (int j = 0; j < first; ++j) {
             const FrictionPart<R> other(m, state, j, next);
             next = x[j + 1]; // loaded while the pairs are computed
             R column = out[j];
+
             UNROLL
             for (int i = 0; i < rows; ++i) {
                 const R f = friction(m, state, first + i, j, own[i], other);
                 row[i] += other.x * f;
                 column += own[i].x * f;
             }
+
             out.set(j, column);
         }
+
         UNROLL
         for (int i = 1; i < rows; ++i) UNROLL
         for (int j = 0; j < i; ++j) {
@@ -365,9 +383,11 @@ POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, cons
             row[i] += own[j].x * f;
             row[j] += own[i].x * f;
         }
+
         UNROLL
         for (int i = 0; i < rows; ++i) out.set(first + i, row[i]);
     };
+
     if constexpr (REST > 0) rows_from(Constant<REST>(), 0);
     UNROLL_BY(1) for (int first = REST; first < M::NS; first += ROWS) rows_from(Constant<ROWS>(), first);
     FOR_SPECIES (k, M::NS) done(k, x[k], out[k]);
@@ -385,6 +405,7 @@ POINT_FN void friction_sums(const M &m, const DiffusionState<R> &state, const Sp
         const auto own_weight = [&](int s, int j) { return weight(s, j, own[j].x); };
         if constexpr (M::takahashi_smooth && number<R>::lanes > 1) friction_rows<SUMS>(m, state, own, own_weight, sums);
         else friction_panels<0, SUMS>(m, state, own, own_weight, sums);
+
         FOR_SPECIES (k, M::NS) {
             UNROLL
             for (int s = 0; s < SUMS; ++s) of_row[s] = sums[s][k];
@@ -424,13 +445,16 @@ template <class R> struct Others {
     template <int NS, class Value> POINT_FN static Others of(const R about, const Value &value) {
         const R limit = 0.6 * about;
         R total = R(0.0), rest = R(0.0);
+
         FOR_SPECIES (s, NS) {
             const R share = value(s);
             total += share;
             rest += select(roughly_less(share, limit), share, R(0.0));
         }
+
         return {total, limit, rest};
     }
+
     POINT_FN R operator()(const R share) const { return select(roughly_less(share, limit), total - share, rest); }
 };
 
@@ -472,6 +496,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
             friction_sums<1>(
                 m, state, x, [](int, int, const R xj) { return xj; },
                 [&](int k, const R, const R(&of_row)[1]) { below[k] = of_row[0]; });
+
             if constexpr (M::NS <= 10) { // the sum before a species plus the sum after it: nothing cancels
                 R ahead = R(0.0), behind = R(0.0);
                 FOR_SPECIES (k, M::NS) {

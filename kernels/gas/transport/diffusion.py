@@ -178,7 +178,7 @@ def takahashi_cubics() -> np.ndarray:
     with np.errstate(over="ignore"):
         rows = np.where(gone, 0.0, D * (1 - A * z**B) * (1 - C * z**E)) - 1
 
-    # The last row once more: the kernel reads the row after the one that it needs.
+    # The last row again: the kernel also reads the row after the row that it needs.
     rows = np.concatenate([rows, rows[:, -1:]], axis=1)
 
     powers = np.vander(nodes - 0.5, increasing=True)

@@ -118,7 +118,8 @@ def _signs(mixture) -> dict[str, Row]:
 
 
 def _residual(law: str, value: dict, scale: dict) -> tuple[np.ndarray, np.ndarray]:
-    """(residual of a law, size of its rounding): what each quantity does to it that changes by eps of its scale."""
+    """(residual of a law, its rounding error): the changes of the residual when each quantity changes by eps of its
+    scale."""
     needs, residual = LAWS[law]
     base = residual(value)
     error = np.zeros_like(base)
