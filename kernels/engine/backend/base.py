@@ -345,10 +345,9 @@ class Backend(abc.ABC):
     # ---- the host's memory
     @contextlib.contextmanager
     def session(self, ranges):
-        """For copies from and to the host's memory at these (address, end), which stays in place until the session
-        ends: they need not have happened before that. Yields lanes: contexts whose work is ordered within each, and
-        free between them."""
-        yield (contextlib.nullcontext(),)
+        """A context for copies on the current stream from and to the host's memory at these (address, end). Large
+        ranges stay pinned till its end, when the queued work is done."""
+        yield
 
     def reach(self, low: int, high: int) -> str:
         """How kernels come to memory from address low to below high: "own", it is the backend's; "shared", they read

@@ -391,24 +391,12 @@ class CudaBackend(CudaTarget):
     # ---- memory of the host
     @contextlib.contextmanager
     def session(self, ranges):
-        """Two streams, so that copies in, kernels and copies out of different stripes overlap.
-
-        Without ranges of host memory there is nothing to overlap: the current stream is used.
-        """
         self.use()
-        if not ranges:
-            yield (contextlib.nullcontext(),)
-            return
-
-        streams = [self.arrays.cuda.Stream(non_blocking=True) for _ in range(2)]
-        self.synchronize()  # earlier work is done before the streams begin
-
         with self._pinned.lasting(ranges):
             try:
-                yield streams
+                yield
             finally:
-                for stream in streams:
-                    stream.synchronize()
+                self.synchronize()
 
     def reach(self, low, high):
         self.use()
