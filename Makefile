@@ -45,7 +45,7 @@ CASTLES = $(RIVAL) $(MODULE) \
 CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 
 NEKBONE = $(MODULE) \
-          $(patsubst %,fortran_stub/nekbone/nekbone%.f90,_case _mesh _plain) fortran_stub/nekbone/nekbone.f90
+          $(patsubst %,fortran_stub/nekbone/nekbone%.f90,_case _device _mesh _plain) fortran_stub/nekbone/nekbone.f90
 NEKBONE_NAMELIST ?= fortran_stub/nekbone/nekbone.nml
 
 LINT = .venv/bin

@@ -35,7 +35,7 @@
 ! Empty arrays and hi < lo select no points: status 0, nothing is done.
 module frame_interface
   use, intrinsic :: iso_c_binding, only: c_int, c_float, c_double, c_char, c_ptr, c_intptr_t, c_int32_t, c_int64_t, c_null_char, &
-    c_loc, c_null_funptr, c_f_procpointer
+    c_loc, c_null_ptr, c_f_pointer, c_null_funptr, c_f_procpointer
   implicit none
   private
 
@@ -102,6 +102,18 @@ module frame_interface
 
   interface frame_get
     procedure :: get_fields
+  end interface
+
+  interface frame_allocate                                      ! of arrays, or of bytes
+    procedure :: frame_allocate
+  end interface
+
+  interface frame_deallocate
+    procedure :: frame_deallocate
+  end interface
+
+  interface frame_copy
+    procedure :: frame_copy
   end interface
 
   interface frame_setconstant                                   ! of a number or an array

@@ -199,6 +199,7 @@ def _runtime(device):
         streamSynchronize=device.streams.synchronize,
         streamIsCapturing=lambda _: bool(device.streams.recorded),
         # Copies.
+        memcpyHostToHost=0,
         memcpyHostToDevice=1,
         memcpyDeviceToHost=2,
         memcpyDeviceToDevice=3,
@@ -215,5 +216,5 @@ def _runtime(device):
         ipcCloseMemHandle=memory.unmap,
         hostRegister=memory.register,
         hostUnregister=memory.unregister,
-        pointerGetAttributes=lambda address: types.SimpleNamespace(type=memory.kind(address)),
+        pointerGetAttributes=lambda address: types.SimpleNamespace(type=memory.kind(address), device=0),
     )

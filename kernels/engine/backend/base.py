@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import itertools
@@ -31,6 +32,7 @@ from ..errors import ArgumentError, BackendError
 from ..timers import HostClock, watched
 from .entry import Entry
 from .facts import CPU, DeviceFacts
+from .present import refuse_absent
 from .queues import Queue, ThreadQueue
 from .replay import Launch, here
 
@@ -351,8 +353,29 @@ class Backend(abc.ABC):
 
     def reach(self, low: int, high: int) -> str:
         """How kernels come to memory from address low to below high: "own", it is the backend's; "shared", they read
-        and write the host's where it is; "no", it has to be staged."""
+        and write the host's where it is; "no", it has to be staged. Raises ArgumentError for memory that is not there,
+        or of another device."""
+        refuse_absent(low, high)
         return "own"
+
+    def allocate(self, nbytes: int) -> int:
+        """Address of memory where kernels work, until `free`. Raises BackendError if there is none."""
+        array = self.empty(nbytes, np.uint8)
+        self._allocated[self.address(array)] = array
+        return self.address(array)
+
+    def free(self, address: int) -> None:
+        """Give back memory of `allocate`. Nothing may be under way on it."""
+        del self._allocated[address]
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Copy bytes behind the work that is queued, between places of the host and of the backend; waits."""
+        ctypes.memmove(to, source, nbytes)
+
+    @functools.cached_property
+    def _allocated(self) -> dict[int, np.ndarray]:
+        """Arrays of `allocate` by their addresses."""
+        return {}
 
     def copied(self, low: int, high: int) -> bool:
         """Whether `copier` takes this memory, which kernels reach as well: `pin` has pinned it as a whole."""

@@ -26,6 +26,7 @@ from .facts import of_capability
 from .gpus import device_count, import_cupy
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging, in_own_pages
+from .present import refuse_absent
 from .queues import StreamQueue
 from .replay import here
 from .streams import HostStream, Streams
@@ -401,7 +402,47 @@ class CudaBackend(CudaTarget):
     def reach(self, low, high):
         self.use()
         kind = self._pinned.kind(low, high)
-        return {PAGEABLE: "no", DEVICE: "own"}.get(kind, "shared")
+        if kind == PAGEABLE:
+            refuse_absent(low, high)
+            return "no"
+        if kind != DEVICE:
+            return "shared"
+
+        place = self._runtime.pointerGetAttributes(low).device
+        refuse(place != self.device, f"memory at {low:#x} is of device {place}; this rank works on {self.device}.")
+        return "own"
+
+    def allocate(self, nbytes):
+        self.use()
+        try:
+            return self._runtime.malloc(nbytes)  # not CuPy's pool: the driver then knows which addresses were freed
+        except self._runtime.CUDARuntimeError:
+            self.arrays.get_default_memory_pool().free_all_blocks()
+        try:
+            return self._runtime.malloc(nbytes)
+        except self._runtime.CUDARuntimeError as error:
+            free, total = self._runtime.memGetInfo()
+            raise BackendError(
+                f"no memory on device {self.device} for {nbytes} bytes ({error}): {free / 2**30:.2f} of "
+                f"{total / 2**30:.0f} GiB are free."
+            ) from None
+
+    def free(self, address):
+        self.use()
+        self._runtime.free(address)  # waits for the device
+
+    def copy(self, to, source, nbytes):
+        self.use()
+        runtime = self._runtime
+        kinds = {
+            (False, False): runtime.memcpyHostToHost,
+            (True, False): runtime.memcpyHostToDevice,
+            (False, True): runtime.memcpyDeviceToHost,
+            (True, True): runtime.memcpyDeviceToDevice,
+        }
+        ends = [runtime.pointerGetAttributes(address).type == DEVICE for address in (to, source)]
+        self._runtime.memcpyAsync(to, source, nbytes, kinds[ends[0], ends[1]], self.stream)
+        self.synchronize()
 
     def copied(self, low, high):
         return self._pinned.at_once(low, high)
