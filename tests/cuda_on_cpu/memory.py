@@ -128,7 +128,7 @@ class Memory:
 
     def check_copy(self, to, source, kind):
         """Refuses a copy whose direction is not as its kind says."""
-        wanted = {0: (False, False), 1: (False, True), 2: (True, False), 3: (True, True)}[kind]
+        wanted = {1: (False, True), 2: (True, False), 3: (True, True)}[kind]
         found = self.kind(source), self.kind(to)
         assert (found[0] == DEVICE, found[1] == DEVICE) == wanted, f"a copy of direction {kind} between kinds {found}"
 

@@ -199,7 +199,6 @@ def _runtime(device):
         streamSynchronize=device.streams.synchronize,
         streamIsCapturing=lambda _: bool(device.streams.recorded),
         # Copies.
-        memcpyHostToHost=0,
         memcpyHostToDevice=1,
         memcpyDeviceToHost=2,
         memcpyDeviceToDevice=3,

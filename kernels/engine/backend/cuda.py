@@ -8,6 +8,7 @@ order with the caller's work in CuPy. Only `synchronize`, `elapsed` and `to_host
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import json
@@ -434,15 +435,34 @@ class CudaBackend(CudaTarget):
     def copy(self, to, source, nbytes):
         self.use()
         runtime = self._runtime
-        kinds = {
-            (False, False): runtime.memcpyHostToHost,
-            (True, False): runtime.memcpyHostToDevice,
-            (False, True): runtime.memcpyDeviceToHost,
-            (True, True): runtime.memcpyDeviceToDevice,
-        }
-        ends = [runtime.pointerGetAttributes(address).type == DEVICE for address in (to, source)]
-        self._runtime.memcpyAsync(to, source, nbytes, kinds[ends[0], ends[1]], self.stream)
-        self.synchronize()
+        here, there = (runtime.pointerGetAttributes(address).type == DEVICE for address in (to, source))
+        if here and there:
+            self._copy_rows((to, 0), (source, 0), nbytes, 1, runtime.memcpyDeviceToDevice)
+            self.synchronize()
+        elif here or there:
+            self._copy_across(to, source, nbytes, runtime.memcpyHostToDevice if here else runtime.memcpyDeviceToHost)
+        else:
+            self.synchronize()
+            ctypes.memmove(to, source, nbytes)
+
+    def _copy_across(self, to: int, source: int, nbytes: int, kind: int) -> None:
+        """Copy between the host and the device, and wait."""
+        try:
+            self._copy_rows((to, 0), (source, 0), nbytes, 1, kind)
+            self.synchronize()
+            return
+        except self._runtime.CUDARuntimeError:  # perhaps memory pinned in part, see in_own_pages; else it fails again
+            between = in_own_pages((nbytes,), np.uint8)
+
+        address = between.ctypes.data
+        if kind == self._runtime.memcpyHostToDevice:
+            ctypes.memmove(address, source, nbytes)
+            self._copy_rows((to, 0), (address, 0), nbytes, 1, kind)
+            self.synchronize()
+        else:
+            self._copy_rows((address, 0), (source, 0), nbytes, 1, kind)
+            self.synchronize()
+            ctypes.memmove(to, address, nbytes)
 
     def copied(self, low, high):
         return self._pinned.at_once(low, high)
