@@ -40,7 +40,7 @@ class OwnArrays:
         if address == EMPTY:
             return
 
-        refuse(address not in self._given, f"no array of frame_allocate begins at {address:#x}{self._near(address)}.")
+        refuse(address not in self._given, f"no array of frame_allocate begins at {address:#x}{self._near(address)}")
         self._change()
         self._backend.free(address)
         del self._given[address]
@@ -83,7 +83,7 @@ class OwnArrays:
         """A hint on the array that has this address inside."""
         for start, nbytes in self._given.items():
             if start < address < start + nbytes:
-                return f": it lies inside the array at {start:#x}"
+                return f": it lies inside the array at {start:#x}."
         return ": was it deallocated before?"
 
 
