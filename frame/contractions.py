@@ -147,7 +147,7 @@ def _bound(call: Call, impl: TVImpl):
     """(run(), blocks of the arrays): the launch on the arrays, if kernels reach all of them, else with copies."""
     backend, given = impl.backend, call.given
     blocks = {x: block(f) for x, f in given.items()}
-    here = [x for x, f in given.items() if backend.reach(*f.range) == "own"]
+    here = [x for x, f in given.items() if f.reach(backend) == "own"]
 
     if len(here) < len(given):
         return Staged(call, here, blocks, impl).run, list(blocks.values())

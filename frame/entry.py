@@ -332,7 +332,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("address", "place", "where they lie"),
         ),
         "allocate",
-        "Memory where kernels work, until deallocate or finalize: a GPU's, or the host's on a CPU. The module allocates "
+        "Memory where kernels work, until deallocate or finalize: a GPU's; on a CPU the host's. The module allocates "
         "arrays too: `call frame_allocate(u, [n, m])`.",
     ),
     Entry(

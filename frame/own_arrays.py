@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .errors import refuse
-from .stripe import Field
+from .stripe import OUT, Field
 
 EMPTY = 4096  # address of arrays without elements: nothing lies there
 
@@ -50,10 +50,9 @@ class OwnArrays:
         it returns when they are there. Errors: ArgumentError for a negative number, and for memory that is not there.
         """
         refuse(nbytes < 0, f"bytes = {nbytes}, wanted 0 or more.")
+        fields = [Field.contiguous(name, OUT, at, (nbytes,), 1) for name, at in (("to", to), ("source", source))]
         if nbytes:
-            self._backend.reach(to, to + nbytes)
-            self._backend.reach(source, source + nbytes)
-            self._backend.copy(to, source, nbytes)
+            self._copy(*fields, nbytes)
 
     def copy_fields(self, to: Field, source: Field) -> None:
         """Copy an array to an array of the same extents. Errors: ArgumentError for arrays with gaps, for other extents,
@@ -71,7 +70,13 @@ class OwnArrays:
             )
 
         low, high = to.range
-        self.copy(to.address, source.address, high - low)
+        if low < high:
+            self._copy(to, source, high - low)
+
+    def _copy(self, to: Field, source: Field, nbytes: int) -> None:
+        for field in (to, source):
+            field.reach(self._backend)
+        self._backend.copy(to.address, source.address, nbytes)
 
     def end(self) -> None:
         """Free all arrays."""

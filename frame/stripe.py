@@ -94,6 +94,13 @@ class Field(NamedTuple):
         steps = [(n - 1) * s for n, s in zip(self.extent, self.stride)]
         return self.address + sum(min(s, 0) for s in steps), self.address + sum(max(s, 0) for s in steps) + self.size
 
+    def reach(self, backend) -> str:
+        """Backend.reach of the array. Errors: ArgumentError, with the name of the array."""
+        try:
+            return backend.reach(*self.range)
+        except ArgumentError as error:
+            raise ArgumentError(f"array '{self.name}': {error}") from None
+
 
 def refuse_whole(fields) -> None:
     """Raises ArgumentError for an array of integers or logicals, which only team kernels take."""

@@ -98,7 +98,7 @@ def bind(kernel, fields, state: ThreadState):
             arrays[field.name] = backend.empty(shape, field.dtype)
             continue
 
-        if backend.reach(low, high) == "own":
+        if field.reach(backend) == "own":
             arrays[field.name] = backend.at(field.address, shape, strides, field.dtype)
             continue
 

@@ -157,7 +157,9 @@ def test_one_method_alone(nekbone, tmp_path):
     assert plain.returncode == layer.returncode == 0, plain.stderr + layer.stderr
     assert "layer" not in plain.stdout and norms(plain.stdout)[0] == pytest.approx(norms(layer.stdout)[0], rel=1e-5)
     device = run(nekbone, tmp_path, method="'device'", **changes)
-    assert device.returncode == 0 and re.search(r"device: time \[s\] +\S+, copies before it", device.stdout), device.stderr
+    assert device.returncode == 0 and re.search(r"device: time \[s\] +\S+, copies before it", device.stdout), (
+        device.stderr
+    )
     assert norms(plain.stdout)[0] == pytest.approx(norms(device.stdout)[0], rel=1e-5)
 
 

@@ -10,8 +10,8 @@ from ..errors import ArgumentError
 
 
 def refuse_absent(low: int, high: int) -> None:
-    """Raises ArgumentError unless the process may read the first and the last byte of low .. high - 1."""
-    for address in (low, high - 1):
+    """Raises ArgumentError unless the process may read the first and the last of the bytes low .. high - 1."""
+    for address in (low, high - 1) if low < high else ():
         if not _readable(address):
             raise ArgumentError(
                 f"no memory is at {address:#x}: was the array freed, or is it of another process or device?"
