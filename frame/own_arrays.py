@@ -50,9 +50,9 @@ class OwnArrays:
         it returns when they are there. Errors: ArgumentError for a negative number, and for memory that is not there.
         """
         refuse(nbytes < 0, f"bytes = {nbytes}, wanted 0 or more.")
-        fields = [Field.contiguous(name, OUT, at, (nbytes,), 1) for name, at in (("to", to), ("source", source))]
         if nbytes:
-            self._copy(*fields, nbytes)
+            fields = [Field.contiguous(name, OUT, at, (nbytes,), 1) for name, at in (("to", to), ("source", source))]
+            self._copy(fields[0], fields[1], nbytes)
 
     def copy_fields(self, to: Field, source: Field) -> None:
         """Copy an array to an array of the same extents. Errors: ArgumentError for arrays with gaps, for other extents,

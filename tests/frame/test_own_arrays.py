@@ -1,4 +1,4 @@
-"""Arrays that the layer allocates for a Fortran host where kernels work, on a CPU, the stand-in for CUDA, and the GPU."""
+"""Arrays that the layer allocates for a Fortran host where kernels work: on a CPU, the stand-in for CUDA, the GPU."""
 
 import re
 
