@@ -151,7 +151,7 @@ build/nekbone: $(NEKBONE) fortran_stub/nekbone/nekbone_ax.inc build/libframe.so
 
 gpu-carry: setup
 	@$(MAKE) --no-print-directory build/demo_host
-	HOST="$(HOST)" CASTLES="$(CASTLES)" sh tests/gpu_carry.sh
+	HOST="$(HOST)" CASTLES="$(CASTLES)" NEKBONE="$(NEKBONE)" sh tests/gpu_carry.sh
 
 clean:
 	rm -rf build .carry .pytest_cache .mypy_cache .ruff_cache
