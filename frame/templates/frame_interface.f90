@@ -29,6 +29,9 @@
 ! frame_contract evaluates tensor expressions on such arrays, of rank 1 to 7. frame_inout('V', V) is for an array that is
 ! read and written.
 !
+! frame_allocate(u, [n, m]) makes u, a pointer, an array where kernels work, which is a GPU's memory: the host passes it to
+! calls, and to frame_copy(to, source), and does not read or write it. frame_deallocate(u) comes after its last use.
+!
 ! frame_put(tag, array) and frame_get copy at once, so they take arrays without TARGET and, for frame_put, expressions.
 ! Their lo and hi count from 1 in the array as passed. first and last select a stripe of these points, x fastest.
 !
