@@ -332,8 +332,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("address", "place", "where they lie"),
         ),
         "allocate",
-        "Memory where kernels work, until deallocate or finalize: a GPU's; on a CPU the host's. The module allocates "
-        "arrays too: `call frame_allocate(u, [n, m])`.",
+        "Memory where kernels work, until deallocate: a GPU's, or the host's. The module allocates arrays: (u, [n, m]).",
     ),
     Entry(
         "deallocate",
@@ -349,7 +348,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("bytes", "handle", "how many"),
         ),
         "copy",
-        "Copy memory behind the queued work, and wait. The module copies arrays too: `call frame_copy(to, source)`.",
+        "Copy memory behind the queued work, and wait. The module copies arrays, too: (to, source).",
     ),
     Entry(
         "registercontraction",
