@@ -332,7 +332,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("address", "place", "where they lie"),
         ),
         "allocate",
-        "Memory where kernels work, until deallocate: a GPU's, or the host's. The module allocates arrays: (u, [n, m]).",
+        "Memory where kernels work, until deallocate: a GPU's, or the host's. The module takes arrays: (u, [n, m]).",
     ),
     Entry(
         "deallocate",

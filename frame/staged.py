@@ -17,7 +17,7 @@ from kernels.marshal import Block
 
 from .impl import TVImpl
 from .impl.launchers import ArrayLauncher, Transfer
-from .impl.small_arrays import SMALL, Small, SmallArrays
+from .impl.small_arrays import Small, SmallArrays, is_small
 from .stripe import IN, OUT, Field
 
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
@@ -54,19 +54,25 @@ class Staged:
         self._constants = {x: a for x, a in hosts.items() if x in call.plan.expression.constant}
         self._hosts = {x: a for x, a in hosts.items() if x not in self._constants}
 
-        self._large = {x: blocks[x] for x, a in self._hosts.items() if a.nbytes > SMALL}
-        marshal = impl.marshal
-        self._ranges = [b.range for b in self._large.values() if marshal.reach(b) != "own"]
+        reach = impl.marshal.reach
+        self._large = {x: blocks[x] for x, a in self._hosts.items() if not is_small(a.nbytes, reach(blocks[x]))}
+        self._ranges = [b.range for b in self._large.values()]
         self._kept: Kept | None = None
 
     def run(self) -> None:
         """Queue all and wait."""
         backend = self._impl.backend
-        with self._impl.queues.alone, backend.session(self._ranges):
+        with self._impl.queues.alone:
             kept = self._memory()
             if kept is not self._kept:
                 self._bind(kept)
-            self._launcher.queue()
+
+            if self._large:
+                with backend.session(self._ranges):
+                    self._launcher.queue()
+            else:
+                self._launcher.queue()
+                backend.synchronize()
         self._unpack()
 
     def _memory(self) -> Kept:

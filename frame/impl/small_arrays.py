@@ -14,8 +14,14 @@ import numpy as np
 
 from kernels.engine.backend.base import Ends
 
-SMALL = 2**16  # bytes of an array up to which packing takes less than a copy of its own
+SMALL = 2**18  # bytes of a pinned array, up to which packing takes no longer than a copy of its own
+SMALL_PAGEABLE = 2**20  # of a pageable array, which a copy of its own packs, too
 ALIGN = 256  # bytes at which an array begins
+
+
+def is_small(nbytes: int, reach: str) -> bool:
+    """Whether an array of so many bytes goes with others. reach: of its memory, see Backend.reach."""
+    return nbytes <= (SMALL if reach == "shared" else SMALL_PAGEABLE)
 
 
 class Small(NamedTuple):

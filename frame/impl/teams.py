@@ -14,7 +14,7 @@ import kernels
 from ..errors import ArgumentError, refuse
 from ..stripe import IN, OUT, Field, Listed, listed
 from .launchers import ArrayLauncher, Transfer
-from .small_arrays import SMALL, Small, SmallArrays
+from .small_arrays import Small, SmallArrays, is_small
 from .state import ThreadState
 
 
@@ -59,6 +59,7 @@ class _Copy(NamedTuple):
     host: np.ndarray  # the last index fastest
     left: bool  # the body finds it transposed
     written: bool
+    small: bool  # it goes with others
 
 
 class _Number(NamedTuple):
@@ -98,24 +99,24 @@ def bind(kernel, fields, state: ThreadState):
             arrays[field.name] = backend.empty(shape, field.dtype)
             continue
 
-        if field.reach(backend) == "own":
+        reach = field.reach(backend)
+        if reach == "own":
             arrays[field.name] = backend.at(field.address, shape, strides, field.dtype)
             continue
 
         host = kernels.get_backend("cpu").at(field.address, shape, strides, field.dtype)
-        copies.append(_Copy(field.name, host.T if left else host, left, array.written))
+        small_enough = is_small(host.nbytes, reach)
+        copies.append(_Copy(field.name, host.T if left else host, left, array.written, small_enough))
         arrays[field.name] = None  # of the device, see below
 
     _refuse_shared(kernel, declared, fields)
-    large = [copy for copy in copies if copy.host.nbytes > SMALL]
-    small = _small(backend, [copy for copy in copies if copy.host.nbytes <= SMALL])
-    there = {copy.name: backend.empty(copy.host.shape, copy.host.dtype) for copy in large}
-    there |= small.arrays if small else {}
+    copied = _room(backend, copies)
     for copy in copies:
-        arrays[copy.name] = there[copy.name].T if copy.left else there[copy.name]
+        device = copied.there[copy.name]
+        arrays[copy.name] = device.T if copy.left else device
 
     launch = _with_numbers(kernel, arrays, backend, numbers)
-    return _launcher(kernel.name, launch, _Copies(copies, large, small, there), state)
+    return _launcher(kernel.name, launch, copied, state)
 
 
 class _Copies(NamedTuple):
@@ -127,10 +128,18 @@ class _Copies(NamedTuple):
     there: dict[str, Any]  # arrays of the device
 
 
-def _small(backend, copies: list[_Copy]) -> SmallArrays | None:
-    """Room for these arrays."""
-    wanted = [Small(copy.name, copy.host.shape, copy.host.dtype, read=True, written=copy.written) for copy in copies]
-    return SmallArrays(backend, wanted) if wanted else None
+def _room(backend, copies: list[_Copy]) -> _Copies:
+    """Room on the device for these arrays."""
+    large, wanted = [], []
+    for copy in copies:
+        if copy.small:
+            wanted.append(Small(copy.name, copy.host.shape, copy.host.dtype, read=True, written=copy.written))
+        else:
+            large.append(copy)
+
+    small = SmallArrays(backend, wanted) if wanted else None
+    there = {copy.name: backend.empty(copy.host.shape, copy.host.dtype) for copy in large}
+    return _Copies(copies, large, small, {**there, **(small.arrays if small else {})})
 
 
 def _numbers_of(kernel) -> list[str]:
