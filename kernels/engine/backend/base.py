@@ -32,7 +32,6 @@ from ..errors import ArgumentError, BackendError
 from ..timers import HostClock, watched
 from .entry import Entry
 from .facts import CPU, DeviceFacts
-from .present import refuse_absent
 from .queues import Queue, ThreadQueue
 from .replay import Launch, here
 
@@ -353,9 +352,8 @@ class Backend(abc.ABC):
 
     def reach(self, low: int, high: int) -> str:
         """How kernels come to memory from address low to below high: "own", it is the backend's; "shared", they read
-        and write the host's where it is; "no", it has to be staged. Raises ArgumentError for memory that is not there,
-        or of another device."""
-        refuse_absent(low, high)
+        and write the host's where it is; "no", it has to be staged. A device raises ArgumentError for memory that is
+        not there, or of another device."""
         return "own"
 
     def allocate(self, nbytes: int) -> int:
