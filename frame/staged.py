@@ -35,7 +35,7 @@ class Call(NamedTuple):
 class Kept(NamedTuple):
     """Memory on the device for a plan, and the launch on it."""
 
-    key: tuple  # batch size, the arrays of the device, the values of the arrays that the text calls constant
+    key: tuple  # batch size, arrays of the device, names of large arrays, values of those that the text calls constant
     launch: Any
     arrays: dict[str, Any]  # of the device
     small: SmallArrays | None  # None: no array is small
@@ -79,7 +79,7 @@ class Staged:
         """The thread's memory for this call. A constant array is copied when its values have changed."""
         call = self._call
         values = tuple([a.tobytes() for a in self._constants.values()])
-        key = call.n, tuple([call.given[x] for x in self._here]), values
+        key = call.n, tuple([call.given[x] for x in self._here]), tuple(self._large), values
 
         kept = self._impl.staged.get(call.plan)
         if kept is None or kept.key != key:

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernels.engine.backend.base import Ends
 
-SMALL = 2**18  # bytes of a pinned array, up to which packing takes no longer than a copy of its own
+SMALL = 2**17  # bytes of a pinned array, up to which packing takes no longer than a copy of its own
 SMALL_PAGEABLE = 2**20  # of a pageable array, which a copy of its own packs, too
 ALIGN = 256  # bytes at which an array begins
 

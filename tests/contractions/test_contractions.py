@@ -394,6 +394,31 @@ def test_one_plan_for_small_and_large_batches(be):
         host.check()
 
 
+@pytest.mark.parametrize("pinned_first", [True, False])
+def test_one_plan_for_pinned_and_pageable_arrays(be, monkeypatch, pinned_first):
+    """Arrays that go together where they are pageable, and one by one where they are pinned, have other memory."""
+    monkeypatch.setattr("frame.impl.small_arrays.SMALL", 0)
+    everything = ("u", "D", "ur", "us", "ut")
+    host = Host(be, on_host=everything)
+    for pinned in (pinned_first, not pinned_first):
+        other = Host(be, on_host=everything)
+        host.arrays, host.numbers = other.arrays, other.numbers
+        host.arrays["u"] += pinned
+        host.numbers["u"] += pinned
+        held = []
+        for name in everything if pinned else ():
+            room = np.zeros(host.arrays[name].size + 1024)[512:-512].reshape(host.arrays[name].shape)
+            room[...] = host.arrays[name]
+            host.arrays[name] = room
+            be.pin(room.ctypes.data, room.nbytes)
+            held.append(room)
+
+        host.call()
+        host.check()
+        for room in held:
+            be.unpin(room.ctypes.data, room.nbytes)
+
+
 def test_pinned_and_large_arrays_of_the_host(be):
     """Pinned by the host, and 2 MB each, which the call pins for its time."""
     everything = ("u", "D", "ur", "us", "ut")
