@@ -45,7 +45,7 @@ CASTLES = $(RIVAL) $(MODULE) \
 CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 
 NEKBONE = $(MODULE) \
-          $(patsubst %,fortran_stub/nekbone/nekbone%.f90,_case _mesh _plain) fortran_stub/nekbone/nekbone.f90
+          $(patsubst %,fortran_stub/nekbone/nekbone%.f90,_case _device _mesh _plain) fortran_stub/nekbone/nekbone.f90
 NEKBONE_NAMELIST ?= fortran_stub/nekbone/nekbone.nml
 
 LINT = .venv/bin
@@ -151,7 +151,7 @@ build/nekbone: $(NEKBONE) fortran_stub/nekbone/nekbone_ax.inc build/libframe.so
 
 gpu-carry: setup
 	@$(MAKE) --no-print-directory build/demo_host
-	HOST="$(HOST)" CASTLES="$(CASTLES)" sh tests/gpu_carry.sh
+	HOST="$(HOST)" CASTLES="$(CASTLES)" NEKBONE="$(NEKBONE)" sh tests/gpu_carry.sh
 
 clean:
 	rm -rf build .carry .pytest_cache .mypy_cache .ruff_cache

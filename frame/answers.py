@@ -34,8 +34,8 @@ def answering(ffi, entry: Entry, method: Callable) -> Callable:
         # as Fortran assigns a text: filled up with blanks
         ffi.buffer(ffi.cast("char *", address), room)[:] = written.ljust(room)
 
-    def function(*values):
+    def address_of(*values):
         *inputs, address = values
         ffi.cast("intptr_t *", address)[0] = method(*inputs)
 
-    return {"number": number, "words": words, "function": function}[answer.kind]
+    return {"number": number, "words": words, "place": address_of, "function": address_of}[answer.kind]

@@ -21,6 +21,7 @@ _C = {
     "int": "int {0}",
     "double": "double {0}",
     "handle": "intptr_t {0}",
+    "pointer": "void *{0}",
     "doubles": "double *{0}",
     "address": "double *{0}",
     "block": "double *{0}",
@@ -33,16 +34,19 @@ _C = {
     "corner": "const int64_t *{0}",
     "number": "int *{0}",
     "words": "char *{0}",
+    "place": "void **{0}",
     "function": "intptr_t *{0}",
 }
 _PYTHON = {
     **_C,
+    "pointer": "intptr_t {0}",
     "doubles": "intptr_t {0}",
     "address": "intptr_t {0}",
     "block": "intptr_t {0}",
     "addresses": "const intptr_t *{0}",
     "number": "intptr_t {0}",
     "words": "intptr_t {0}",
+    "place": "intptr_t {0}",
     "function": "intptr_t {0}",
 }
 _CHECK = {
@@ -58,9 +62,11 @@ _CHECK = {
     "fields": "frame_check_fields({0}, {0}_n)",
     "number": 'frame_check_number("{0}", {0})',
     "words": 'frame_check_pointer("{0}", {0})',
+    "place": 'frame_check_list("{0}", {0}, (int)sizeof *{0})',
     "function": 'frame_check_list("{0}", {0}, (int)sizeof *{0})',
 }
 _PASS = {  # to Python
+    "pointer": "(intptr_t){0}",
     "tag": "{0}_copy",
     "text": "{0}_copy",
     "lines": "{0}_copy",
@@ -71,6 +77,7 @@ _PASS = {  # to Python
     "fields": "{0}, {0}_n",
     "number": "(intptr_t){0}",
     "words": "(intptr_t){0}",
+    "place": "(intptr_t){0}",
     "function": "(intptr_t){0}",
 }
 

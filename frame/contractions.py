@@ -12,29 +12,26 @@ import contextlib
 import difflib
 import functools
 import itertools
-import math
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
-import kernels
 from kernels.contractions import Contraction, FreeContraction, intrepid
 from kernels.contractions.expression import Expression, Reference
 from kernels.contractions.operands import Span, extents, shared
 from kernels.contractions.organisations import refuse_unknown
 from kernels.contractions.text import of_file, read
-from kernels.marshal import Block
 
 from .errors import ArgumentError, UnknownName, refuse
 from .impl import TVImpl
-from .impl.launchers import ArrayLauncher, Transfer
+from .impl.launchers import ArrayLauncher
 from .impl.memory import Bound
+from .staged import Call, Staged, array, block
 from .stripe import IN, INOUT, OUT, Field, Listed, listed, refuse_whole
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
 DOES = {IN: "reads it", OUT: "assigns it (=)", INOUT: "adds to it (+= or -=)"}
 KEPT = 256  # plans of sets of extents
-PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
 
 
 class Contractions:
@@ -146,98 +143,17 @@ class Contractions:
         )
 
 
-class Call(NamedTuple):
-    """A contraction on arrays of a host."""
-
-    name: str
-    plan: Contraction
-    n: int  # entries of the batch
-    given: dict[str, Field]
-
-
 def _bound(call: Call, impl: TVImpl):
     """(run(), blocks of the arrays): the launch on the arrays, if kernels reach all of them, else with copies."""
     backend, given = impl.backend, call.given
-    blocks = {x: _block(f) for x, f in given.items()}
-
-    here = [x for x, f in given.items() if backend.reach(*f.range) == "own"]
+    blocks = {x: block(f) for x, f in given.items()}
+    here = [x for x, f in given.items() if f.reach(backend) == "own"]
 
     if len(here) < len(given):
-        return functools.partial(_run_staged, call, here, blocks, impl), list(blocks.values())
+        return Staged(call, here, blocks, impl).run, list(blocks.values())
 
-    launch = call.plan.bind({x: _array(backend, f) for x, f in given.items()}, call.n)
+    launch = call.plan.bind({x: array(backend, f) for x, f in given.items()}, call.n)
     return ArrayLauncher(impl.state, call.name, call.n, launch), list(blocks.values())
-
-
-class Staged(NamedTuple):
-    """Buffers on the device for a plan, and the launch on them. They stay for the next call."""
-
-    key: tuple  # batch size, and the arrays of the device
-    launch: Any
-    arrays: dict[str, Any]
-    constants: dict[str, np.ndarray]  # values of the arrays that the text calls constant
-
-
-def _buffers(call: Call, here: list[str], impl: TVImpl) -> Staged:
-    """The thread's buffers for a call, but for the arrays that are `here`. A constant array is copied when its values
-    change."""
-    backend, (_, plan, n, given) = impl.backend, call
-    cpu = kernels.get_backend("cpu")
-    constants = {x: _array(cpu, given[x]) for x in sorted(plan.expression.constant) if x not in here}
-    key = n, tuple([given[x] for x in here])
-
-    kept = impl.staged.get(plan)
-    if kept is not None and kept.key == key and _equal(constants, kept.constants):
-        return kept
-
-    constants = {x: values.copy() for x, values in constants.items()}
-    arrays = {}
-
-    for x, field in given.items():
-        if x in here:
-            arrays[x] = _array(backend, field)
-        elif x in constants:
-            arrays[x] = backend.from_host(constants[x], plan.dtype)
-        else:
-            arrays[x] = backend.empty(plan.shape(x, n), plan.dtype)
-
-    impl.staged[plan] = made = Staged(key, plan.bind(arrays, n), arrays, constants)
-    return made
-
-
-def _equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
-    return all(np.array_equal(values, other[x], equal_nan=True) for x, values in one.items())
-
-
-def _run_staged(call: Call, here: list[str], blocks: dict[str, Block], impl: TVImpl) -> None:
-    """A run on a device with arrays of the host: all copies and the launch are queued, and there is a single wait."""
-    backend, marshal, given = impl.backend, impl.marshal, call.given
-    staged = _buffers(call, here, impl)
-    copied = [x for x in given if x not in here and x not in staged.constants]
-
-    def copy(move, names: list[str]) -> None:
-        for x in names:
-            flat = staged.arrays[x].reshape(-1)
-            for start in range(0, flat.size, PART):
-                part = flat[start : start + PART]
-                move(blocks[x], start, part.size, part)
-
-    read = [x for x in copied if given[x].way != OUT]
-    written = [x for x in copied if given[x].way != IN]
-    put = Transfer(functools.partial(copy, marshal.gather, read), _bytes(given, read))
-    get = Transfer(functools.partial(copy, marshal.scatter, written), _bytes(given, written))
-    launcher = ArrayLauncher(impl.state, call.name, call.n, staged.launch, put, get)
-
-    ranges = [blocks[x].range for x in copied if marshal.reach(blocks[x]) != "own"]
-
-    with backend.session(ranges) as lanes, lanes[0]:
-        launcher.queue()
-
-    impl.state.queues.settle()
-
-
-def _bytes(given: dict[str, Field], names: list[str]) -> int:
-    return sum([given[x].size * math.prod(given[x].extent) for x in names])
 
 
 @contextlib.contextmanager
@@ -344,18 +260,3 @@ def _contiguous(e: Expression, f: Field) -> None:
 
 def _list(extent) -> str:
     return ", ".join(map(str, extent))
-
-
-def _array(backend, f: Field):
-    """The array as kernels read it: row-major, the fastest dimension last."""
-    return backend.at(f.address, f.extent[::-1], f.stride[::-1], f"f{f.size}")
-
-
-def _block(f: Field) -> Block:
-    """All numbers of an array, in their order; the last dimension may have gaps."""
-    n = f.extent[-1] if f.extent else 1
-    inner = int(np.prod(f.extent[:-1], dtype=np.int64))
-    step = f.stride[-1] // f.size if n > 1 else inner
-    shape = inner, n, 1, 1
-
-    return Block(f.address, shape, (1, step, 0, 0), (0,) * 4, shape, size=f.size)

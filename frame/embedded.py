@@ -169,10 +169,12 @@ CONVERTERS: dict[str, type[_Converter]] = {
     "int": _Converter,
     "double": _Converter,
     "handle": _Converter,
+    "pointer": _Converter,
     "address": _Converter,
     "block": _Converter,
     "number": _Converter,  # answers come as addresses: answers.py writes there
     "words": _Converter,
+    "place": _Converter,
     "function": _Converter,
     "tag": _Text,
     "text": _Text,

@@ -326,6 +326,31 @@ ENTRIES: tuple[Entry, ...] = (
         short="",
     ),
     Entry(
+        "allocate",
+        (
+            Arg("bytes", "handle", "how many"),
+            Arg("address", "place", "where they lie"),
+        ),
+        "allocate",
+        "Memory where kernels work, until deallocate: a GPU's, or the host's. The module takes arrays: (u, [n, m]).",
+    ),
+    Entry(
+        "deallocate",
+        (Arg("address", "pointer", "as allocate gave it"),),
+        "deallocate",
+        "Undo allocate. The module takes arrays too.",
+    ),
+    Entry(
+        "copy",
+        (
+            Arg("to", "pointer", "where the bytes go, on the host or on the device"),
+            Arg("source", "pointer", "where they lie, on the host or on the device"),
+            Arg("bytes", "handle", "how many"),
+        ),
+        "copy",
+        "Copy memory behind the queued work, and wait. The module copies arrays, too: (to, source).",
+    ),
+    Entry(
         "registercontraction",
         (
             Arg("tag", "tag", "its name"),
@@ -398,6 +423,7 @@ ENTRIES: tuple[Entry, ...] = (
         "need_sync",
         "How many of these arrays are behind on a side.",
     ),
+    _of_module("copy_fields", (FIELDS,), "copy_fields", "copy for arrays: where it goes, where it lies."),
     _of_module("pin_array", (FIELDS,), "pin_array", "pin for any array."),
     _of_module("unpin_array", (FIELDS,), "unpin_array", "unpin for any array."),
 )

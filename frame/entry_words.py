@@ -3,7 +3,8 @@
 Kinds of arguments:
   int      C int by value, checked against low..high (this catches a forgotten %VAL)
   double   C double by value
-  handle   an address or handle by value, 64 bits; 0 is allowed
+  handle   an address, handle or number of bytes by value, 64 bits; 0 is allowed
+  pointer  an address of the host's memory or of a device's by value; type(c_ptr) in the module
   doubles  double array by reference of the shape `dims` (Fortran order), arrives in Python as a NumPy array
   address  double array by reference whose shape the other arguments give, arrives in Python as an integer
   tag      a name by reference, up to 63 characters, ended by char(0) or a blank
@@ -17,6 +18,7 @@ Kinds of answers. An entry has at most one answer, after the inputs; the method 
   number   an integer, written to a C int by reference
   words    a text, written to characters by reference, filled up with blanks; `dims` names the argument behind it that
            is the number of characters; the Fortran module takes it from the variable
+  place    an address, written to a `void *` by reference; type(c_ptr) in the module
   function the address of a C function of a point, written to an intptr_t by reference; in the module a procedure
            pointer
 """
@@ -34,7 +36,7 @@ CELLS = 2**28  # of a rank: more than its memory holds the arrays of, and less t
 VARIABLES = 65536
 
 TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
-ANSWERS = ("number", "words", "function")
+ANSWERS = ("number", "words", "place", "function")
 
 
 @dataclasses.dataclass(frozen=True)

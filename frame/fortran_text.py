@@ -40,6 +40,7 @@ OF_C = {
     "int": "integer(c_int), value :: {0}",
     "double": "real(c_double), value :: {0}",
     "handle": "integer(c_intptr_t), value :: {0}",
+    "pointer": "type(c_ptr), value :: {0}",
     "tag": "character(kind=c_char), intent(in) :: {0}(*)",
     "text": "character(kind=c_char), intent(in) :: {0}(*)",
     "lines": "character(kind=c_char), intent(in) :: {0}(*)",
@@ -48,18 +49,21 @@ OF_C = {
     "fields": "type(frame_field), intent(in) :: {0}(*)\n      integer(c_int), value :: {0}_n",
     "number": "integer(c_int), intent(out) :: {0}",
     "words": "character(kind=c_char), intent(out) :: {0}(*)",
+    "place": "type(c_ptr), intent(out) :: {0}",
     "function": "integer(c_intptr_t), intent(out) :: {0}",
 }
 OF_HOST = {
     "int": "integer, intent(in) :: {0}",
     "double": "real(c_double), intent(in) :: {0}",
     "handle": "integer(c_intptr_t), intent(in) :: {0}",
+    "pointer": "type(c_ptr), intent(in) :: {0}",
     "tag": "character(*), intent(in) :: {0}",
     "text": "character(*), intent(in) :: {0}",
     "lines": "character(*), intent(in) :: {0}",
     "doubles": "real(c_double), intent({2}) :: {0}({1})",
     "number": "integer, intent(out) :: {0}",
     "words": "character(*), intent(out) :: {0}",
+    "place": "type(c_ptr), intent(out) :: {0}",
     "function": "procedure(frame_point), pointer, intent(out) :: {0}",
 }
 PASSED = {
@@ -86,6 +90,7 @@ ANSWERS = {
         after=("    {0} = answer",),
     ),
     "words": Answer(before=("    {0} = ''",)),
+    "place": Answer(before=("    {0} = c_null_ptr",)),
     "function": Answer(
         before=("    integer(c_intptr_t) :: address", "    address = 0", "    nullify ({0})"),
         after=("    if (address /= 0) call c_f_procpointer(transfer(address, c_null_funptr), {0})",),

@@ -153,7 +153,7 @@ class Frame:
             return
 
         refuse(
-            impl.begun or self._properties.pinned,
+            impl.begun or self._properties.pinned or self._properties.own_arrays,
             "frame_setcomm would change the device after work has begun on another: "
             "call it right after frame_initialize.",
             StateError,
@@ -186,6 +186,7 @@ class Frame:
             impl.watch.write(self.comm.rank_of_job)
 
             self._properties.pinned.end()
+            self._properties.own_arrays.end()
             impl.free()
             self.backend.release()
 

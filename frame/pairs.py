@@ -147,7 +147,7 @@ class Pairs:
             not array.flags.f_contiguous,
             f"array '{field.name}' to pair has gaps between its elements, wanted a whole array.",
         )
-        own = self._backend.reach(low, high) == "own"
+        own = field.reach(self._backend) == "own"
         return None if own else kernels.DualView(array, self._backend)
 
     def _refuse_overlap(self, field: Field, low: int, high: int) -> None:

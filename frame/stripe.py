@@ -10,6 +10,7 @@ import itertools
 import math
 from typing import NamedTuple
 
+from kernels.engine.backend.present import refuse_absent
 from kernels.marshal import Apart, Block
 
 from .errors import ArgumentError, BadNumber, refuse
@@ -93,6 +94,15 @@ class Field(NamedTuple):
             return self.address, self.address
         steps = [(n - 1) * s for n, s in zip(self.extent, self.stride)]
         return self.address + sum(min(s, 0) for s in steps), self.address + sum(max(s, 0) for s in steps) + self.size
+
+    def reach(self, backend) -> str:
+        """Backend.reach of the array. Errors: ArgumentError, with the name of the array, if its memory is not there."""
+        try:
+            if not backend.apart:
+                refuse_absent(*self.range)
+            return backend.reach(*self.range)
+        except ArgumentError as error:
+            raise ArgumentError(f"array '{self.name}': {error}") from None
 
 
 def refuse_whole(fields) -> None:

@@ -22,6 +22,7 @@ from .errors import MIXTURE_CALLS, StateError, UnknownName, closest, refuse
 from .impl import Sizes, TVImpl, teams
 from .impl.launchers import known_inputs
 from .impl.memory import Bound
+from .own_arrays import OwnArrays
 from .pairs import Pairs
 from .pins import Pins
 from .selections import Selections
@@ -49,6 +50,7 @@ class TVProperties:
         self.model = model
         self.pinned = Pins(lambda: self.impl)
         self.pairs = Pairs(backend, lambda: self._first.shared.change())
+        self.own_arrays = OwnArrays(backend, lambda: self._first.shared.change())
         self._points: dict = {}  # {(mixture, inputs, outputs): address of a function of one point}
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
 
@@ -286,6 +288,27 @@ class TVProperties:
     def unpin_array(self, fields) -> None:
         """unpin for the field that was given to pin_array."""
         self.pinned.remove(*fields[0].range)
+
+    # ---- arrays of the host's where kernels work ----
+
+    def allocate(self, nbytes: int) -> int:
+        """Address of memory where kernels work, until deallocate or finalize. Errors: see OwnArrays.allocate."""
+        return self.own_arrays.allocate(nbytes)
+
+    def deallocate(self, address: int) -> None:
+        """Undo allocate. Errors: see OwnArrays.deallocate."""
+        self.impl.wait_for_all()
+        self.own_arrays.deallocate(address)
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Copy memory, and wait. Errors: see OwnArrays.copy."""
+        self.impl.wait()
+        self.own_arrays.copy(to, source, nbytes)
+
+    def copy_fields(self, fields) -> None:
+        """Copy an array: where it goes, where it lies. Errors: see OwnArrays.copy_fields."""
+        self.impl.wait()
+        self.own_arrays.copy_fields(*fields)
 
     # ---- pairs of arrays of the host and the device ----
 

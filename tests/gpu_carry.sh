@@ -17,8 +17,12 @@ mkdir -p $carry/wheels $carry/lib $carry/modules $carry/openmpi/bin
 
 # Linked against this machine's libframe; on the GPU machine it finds the one built there, in build/.
 # shellcheck disable=SC2086
-for host in demo_host castles; do
-    if [ $host = castles ]; then sources=$CASTLES; else sources=$HOST; fi
+for host in demo_host castles nekbone; do
+    case $host in
+    demo_host) sources=$HOST ;;
+    castles) sources=$CASTLES ;;
+    nekbone) sources=$NEKBONE ;;
+    esac
     mpifort.openmpi -O3 -march=x86-64-v3 -J $carry/modules $sources -o $carry/$host -Lbuild -lframe -Wl,-rpath,'$ORIGIN/../build'
 done
 rm -r $carry/modules
@@ -37,7 +41,7 @@ done
 # TCP.
 inside=$carry/openmpi/${plugins#"$prefix"/}
 for plugin in ofi ucx openib psm psm2 slurm flux jsm romio321 treematch monitoring; do rm -f "$inside"/*_$plugin.so; done
-for file in $carry/demo_host $carry/castles $carry/openmpi/bin/* "$inside"/*.so; do ldd "$file" 2>/dev/null || :; done |
+for file in $carry/demo_host $carry/castles $carry/nekbone $carry/openmpi/bin/* "$inside"/*.so; do ldd "$file" 2>/dev/null || :; done |
     sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | sort -u |
     grep -vE '/(libframe|libpython[0-9.]*|libc|libm|libdl|librt|libpthread|libresolv|libutil|libmvec|libgcc_s|libstdc\+\+|ld-linux-x86-64)\.so' |
     while read -r library; do cp -L "$library" $carry/lib/; done

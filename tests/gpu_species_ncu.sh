@@ -16,7 +16,7 @@ metrics=$("$python" -c 'import sys; sys.path.insert(0, "tests"); import gpu_spec
 for dtype in ${TYPES:-float64}; do
     for ns in ${NS:-8 16 32 50 64}; do
         name=$out/ncu-$dtype-$ns
-        if timeout 300 "$ncu" --csv --metrics "$metrics" --kernel-name regex:contraction --target-processes all \
+        if timeout 300 "$ncu" --csv --clock-control none --metrics "$metrics" --kernel-name regex:contraction --target-processes all \
             "$python" tests/gpu_species_ncu.py run "$ns" "$dtype" "$name-order.json" > "$name.csv" 2> "$name.log" \
             && "$python" tests/gpu_species_ncu.py table "$name.csv" "$name-order.json" "$name.json" > "$name.txt"; then
             cat "$name.txt"

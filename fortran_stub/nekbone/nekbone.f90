@@ -1,5 +1,6 @@
 !> Nekbone, the kernel of a spectral-element flow solver: conjugate gradients for a Helmholtz problem on a brick of
 !! elements. The operator of the elements is plain Fortran or one tensor expression of the layer; all else is the same.
+!! With method device all vectors lie where the kernels run (nekbone_device.f90).
 !!   mpirun -n 2 nekbone fortran_stub/nekbone/nekbone.nml
 !! Exit code: 0; 1 if an answer is wrong; 2 for a bad input file.
 program nekbone
@@ -9,6 +10,7 @@ program nekbone
   use frame_interface, only : frame_initialize, frame_setcomm, frame_registercontraction, frame_contract, frame_in, frame_out, &
                               frame_pin, frame_unpin, frame_report, frame_finalize
   use nekboneCase
+  use nekboneDevice
   use nekboneMesh
   use nekbonePlain, only : plainAx
   implicit none
@@ -19,16 +21,17 @@ program nekbone
                                  'wr = g1 ur + g2 us + g3 ut; ws = g2 ur + g4 us + g5 ut; wt = g3 ur + g5 us + g6 ut; '// &
                                  'w(i,j,k,e) = D(l,i) wr(l,j,k,e) + D(l,j) ws(i,l,k,e) + D(l,k) wt(i,j,l,e); '// &
                                  'batch e; constant D; local ur us ut wr ws wt'
-  character(len=5), parameter :: METHODS(2) = ['plain', 'layer']
+  character(len=6), parameter :: METHODS(3) = ['plain ', 'layer ', 'device']
 
   type(BrickCase) :: c
   type(Part) :: s
   character(len=256) :: file, message
   integer  :: rank, ranks, ierr, n, ne, m, round
   logical  :: ok
-  real(dp), allocatable, target :: D(:,:), room(:)
+  real(dp), allocatable, target :: D(:,:), room(:), x(:,:,:,:), own(:,:,:,:)
   real(dp), pointer, contiguous :: g(:,:,:,:,:), p(:,:,:,:), w(:,:,:,:)
-  real(dp), allocatable :: x(:,:,:,:), r(:,:,:,:), f(:,:,:,:), share(:,:,:)
+  real(dp), allocatable :: r(:,:,:,:), f(:,:,:,:), share(:,:,:)
+  type(DeviceTimes), allocatable :: copied(:)
   real(dp), allocatable :: norms(:,:), alphas(:,:), times(:,:), parts(:,:)
   real(dp) :: operator_time
 
@@ -39,6 +42,8 @@ program nekbone
   if (command_argument_count() > 0) call get_command_argument(1, file)
   call readCase(trim(file), c, message)
   if (message == '') call sharePart(c%elements, MPI_COMM_WORLD, s, message)
+  if (message == '' .and. used(3) .and. ranks > 1) &
+    message = 'method '''//trim(c%method)//''' is for 1 rank: its vectors stay on a device.'
   if (message /= '') call endRanks(2, 'input file '//trim(file)//': '//trim(message))
 
   call makeProblem()
@@ -49,26 +54,30 @@ program nekbone
     call frame_pin(p)                                 ! for the copies to and from a GPU; nothing happens on a CPU
     call frame_pin(w)
     call frame_pin(g)
+    if (used(3)) call startDevice(trim(c%kernels), n, c%elements, c%iterations, D, g)
   end if
   if (rank == 0) print '(a,i0,a,3(i0,a),i0,a)', 'Nekbone: ', n, ' points a direction, ', c%elements(1), ' x ', c%elements(2), &
     ' x ', c%elements(3), ' elements, ', ranks, ' ranks'
 
-  allocate(norms(0:c%iterations, 2), alphas(c%iterations, 2), times(c%repeats, 2), parts(c%repeats, 2))
+  allocate(norms(0:c%iterations, 3), alphas(c%iterations, 3), times(c%repeats, 3), parts(c%repeats, 3), copied(c%repeats))
   norms = 0; alphas = 0; times = huge(1.0_dp); parts = huge(1.0_dp)
   do m = 1, 2
     if (used(m)) call operator(m)                     ! the layer compiles at the first call
   end do
-  do round = 1, c%repeats                             ! in turns, so that both have the same load
-    do m = 1, 2
+  if (used(3)) call solveOnDevice(own, x, norms(:, 3), alphas(:, 3), copied(1))
+  do round = 1, c%repeats                             ! in turns, so that all have the same load
+    do m = 1, 3
       if (used(m)) call solve(m, times(round, m), parts(round, m))
     end do
   end do
   ok = .true.
-  do m = 1, 2
+  do m = 1, 3
     if (used(m)) call report(m)
   end do
-  if (c%method == 'both') call compare()
+  if (used(1) .and. used(2)) call compare(2)
+  if (used(1) .and. used(3)) call compare(3)
   if (c%method /= 'plain') then
+    if (used(3)) call endDevice()
     call frame_unpin(p)
     call frame_unpin(w)
     call frame_unpin(g)
@@ -81,7 +90,7 @@ contains
 
   logical function used(m)
     integer, intent(in) :: m
-    used = c%method == METHODS(m) .or. c%method == 'both'
+    used = c%method == METHODS(m) .or. (c%method == 'both' .and. m < 3) .or. c%method == 'all'
   end function used
 
   !> Whether the layer has timers: FRAME_TIMERS=1
@@ -126,6 +135,7 @@ contains
     call addShared(n, s, share)
     share = 1/share                                   ! of a point that several elements have
     call rightSide(n, c%elements, s, f)
+    own = f
     call addShared(n, s, f)
     f = f*reshape(share, shape(f))
     p = f
@@ -161,6 +171,11 @@ contains
     real(dp), intent(out) :: time, part
     real(dp) :: rho, rho_old, alpha, beta, start
     integer  :: iteration, e
+    if (m == 3) then
+      call solveOnDevice(own, x, norms(:, 3), alphas(:, 3), copied(round))
+      time = copied(round)%solution
+      return
+    end if
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
     start = MPI_Wtime()
     operator_time = 0
@@ -217,9 +232,16 @@ contains
     part = median(parts(:, m))
     all_points = product(real(c%elements, dp))*n**3*c%iterations
     unknowns = product(real(c%elements*(n - 1) - 1, dp))*c%iterations
-    if (rank == 0) print '(/,2a,f9.3,a,f8.3,a)', METHODS(m), ': time [s]', time, ', of this the operator of the elements', part
-    if (rank == 0) print '(a,f9.3,a,f9.3,a,es10.3,a)', '  GF/s', all_points*(12*n + 34)*1e-9_dp/time, '; of the operator alone', &
-      all_points*(12*n + 17)*1e-9_dp/part, '; unknowns a second', unknowns/time, ' (inner points, each once)'
+    if (m == 3) then
+      print '(/,a,f9.5,a,f9.5,a,f9.5)', 'device: time [s]', time, ', copies before it', median(copied%in), ', of x behind it', &
+        median(copied%out)
+      print '(a,f9.3,a,es10.3,a)', '  GF/s', all_points*(12*n + 34)*1e-9_dp/time, '; unknowns a second', unknowns/time, &
+        ' (inner points, each once)'
+    else if (rank == 0) then
+      print '(/,2a,f9.3,a,f8.3,a)', trim(METHODS(m)), ': time [s]', time, ', of this the operator of the elements', part
+      print '(a,f9.3,a,f9.3,a,es10.3,a)', '  GF/s', all_points*(12*n + 34)*1e-9_dp/time, '; of the operator alone', &
+        all_points*(12*n + 17)*1e-9_dp/part, '; unknowns a second', unknowns/time, ' (inner points, each once)'
+    end if
     do k = 0, c%iterations
       if (rank == 0 .and. any(k == [0, 1, 10, 20, 50, c%iterations])) &
         print '(a,i4,a,es14.6)', '  iteration', k, ': norm', norms(k, m)
@@ -242,19 +264,25 @@ contains
     if (rank == 0) print '(a,6es8.1,3a)', '  off the known answer by', off, ': ', trim(merge('right', 'WRONG', right)), '.'
   end subroutine checkKnown
 
-  !> Plain and layer have the same norms: roundings are amplified, so that few digits are left after many iterations.
-  subroutine compare()
+  !> Plain Fortran and method m have the same norms: roundings are amplified, so that few digits are left after many
+  !! iterations.
+  subroutine compare(m)
+    integer, intent(in) :: m
     real(dp) :: off, ratio(c%repeats), of_operator(c%repeats)
     logical  :: same
-    off = maxval(abs(norms(:min(50, c%iterations), 1)/norms(:min(50, c%iterations), 2) - 1))
+    off = maxval(abs(norms(:min(50, c%iterations), 1)/norms(:min(50, c%iterations), m) - 1))
     same = off <= 1e-4_dp
     ok = ok .and. same
-    ratio = times(:, 1)/times(:, 2)
-    of_operator = parts(:, 1)/parts(:, 2)
+    ratio = times(:, 1)/times(:, m)
+    of_operator = parts(:, 1)/parts(:, m)
     if (rank > 0) return
     print '(/,a,es8.1,3a)', 'Norms of both differ by', off, ' up to iteration 50: ', trim(merge('the same', 'NOT SAME', same)), '.'
-    print '(2(a,f7.3),a)', 'The layer over plain Fortran, median of the turns: ', median(ratio), &
-      ' times as fast; the operator alone ', median(of_operator), '.'
+    if (m == 3) then
+      print '(a,f9.3,a)', 'The device over plain Fortran, median of the turns: ', median(ratio), ' times as fast.'
+    else
+      print '(2(a,f7.3),a)', 'The layer over plain Fortran, median of the turns: ', median(ratio), &
+        ' times as fast; the operator alone ', median(of_operator), '.'
+    end if
   end subroutine compare
 
   real(dp) function median(values)

@@ -9,6 +9,7 @@ module nekboneCase
   !> The entries of `&NekboneCase`; nekbone.nml explains each.
   type BrickCase
     character(len=8)  :: method = 'both', mask = 'all'
+    character(len=256) :: kernels = 'examples/nekbone/nekbone.py'
     integer :: points = 12, elements(3) = 8, iterations = 100, repeats = 3
   end type BrickCase
 
@@ -26,9 +27,10 @@ contains
     type(BrickCase), intent(out)  :: c
     character(len=*), intent(out) :: message
     character(len=8) :: method, mask
+    character(len=256) :: kernels
     integer :: points, elements(3), iterations, repeats, unit, stat
-    namelist /NekboneCase/ method, mask, points, elements, iterations, repeats
-    method = c%method; mask = c%mask; points = c%points; elements = c%elements
+    namelist /NekboneCase/ method, mask, kernels, points, elements, iterations, repeats
+    method = c%method; mask = c%mask; kernels = c%kernels; points = c%points; elements = c%elements
     iterations = c%iterations; repeats = c%repeats
     message = ''
     open(newunit=unit, file=file, status='old', action='read', iostat=stat, iomsg=message)
@@ -38,13 +40,16 @@ contains
     if (stat < 0) message = 'no group &NekboneCase ... / in it.'
     if (stat /= 0) return
     message = ''
-    if (all(method /= ['plain', 'layer', 'both '])) message = 'method = '''//trim(method)//''', wanted plain, layer or both.'
+    if (all(method /= ['plain ', 'layer ', 'both  ', 'device', 'all   '])) &
+      message = 'method = '''//trim(method)//''', wanted plain, layer, both, device or all.'
     if (all(mask /= ['all    ', 'shipped'])) message = 'mask = '''//trim(mask)//''', wanted all or shipped.'
+    if (any(method == ['device', 'all   ']) .and. mask /= 'all') &
+      message = 'method = '''//trim(method)//''' has mask = ''all'' only.'
     if (points < 2 .or. points > 32) write(message, '(a,i0,a)') 'points = ', points, ', wanted 2 to 32.'
     if (any(elements < 1)) write(message, '(a,3(1x,i0),a)') 'elements =', elements, ', wanted at least 1 in each direction.'
     if (iterations < 1) write(message, '(a,i0,a)') 'iterations = ', iterations, ', wanted at least 1.'
     if (repeats < 1) write(message, '(a,i0,a)') 'repeats = ', repeats, ', wanted at least 1.'
-    c = BrickCase(method, mask, points, elements, iterations, repeats)
+    c = BrickCase(method, mask, kernels, points, elements, iterations, repeats)
   end subroutine readCase
 
   !> Ranks form the grid with the smallest faces between them that gives each at least one element.

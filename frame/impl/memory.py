@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 
 from .shared import Shared
 
-KEPT = 512  # calls: a host makes the same few again and again
+KEPT = 2048  # calls: a host makes the same again and again, perhaps one for each step of an iteration
 
 
 class Bound:

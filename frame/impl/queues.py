@@ -8,7 +8,10 @@ PARTS = 3  # pieces of a block that are under way on a device at the same time
 
 
 class Queues:
-    """pipe: the three queues of block calls. into, work, out: contexts in which stripe calls queue their work."""
+    """pipe: the three queues of block calls. into, work, out: contexts in which stripe calls queue their work.
+
+    alone: the context of calls that queue all of their work in order and wait for it.
+    """
 
     def __init__(self, backend, later: bool):
         self._backend = backend
@@ -26,6 +29,7 @@ class Queues:
             pipe = self.pipe.in_order()
 
         self.stripes = pipe
+        self.alone = pipe.in_order().step(WORK)
         self.into = pipe.step(IN, 0, (WORK,))
         self.work = pipe.step(WORK, 0, (IN, OUT))
         self.out = pipe.step(OUT, 0, (WORK, IN))

@@ -14,6 +14,7 @@ import kernels
 from ..errors import ArgumentError, refuse
 from ..stripe import IN, OUT, Field, Listed, listed
 from .launchers import ArrayLauncher, Transfer
+from .small_arrays import Small, SmallArrays, is_small
 from .state import ThreadState
 
 
@@ -52,11 +53,13 @@ def _refuse_shared(kernel, declared: dict, fields) -> None:
 
 
 class _Copy(NamedTuple):
-    """An array of the host, and its copy on the device."""
+    """An array of the host that is copied to the device and, if it is written, back."""
 
-    device: Any
-    host: np.ndarray
+    name: str
+    host: np.ndarray  # the last index fastest
+    left: bool  # the body finds it transposed
     written: bool
+    small: bool  # it goes with others
 
 
 class _Number(NamedTuple):
@@ -96,19 +99,47 @@ def bind(kernel, fields, state: ThreadState):
             arrays[field.name] = backend.empty(shape, field.dtype)
             continue
 
-        if backend.reach(low, high) == "own":
+        reach = field.reach(backend)
+        if reach == "own":
             arrays[field.name] = backend.at(field.address, shape, strides, field.dtype)
             continue
 
         host = kernels.get_backend("cpu").at(field.address, shape, strides, field.dtype)
-        across = host.T if left else host
-        device = backend.empty(across.shape, across.dtype)
-        arrays[field.name] = device.T if left else device
-        copies.append(_Copy(device, across, array.written))
+        small_enough = is_small(host.nbytes, reach)
+        copies.append(_Copy(field.name, host.T if left else host, left, array.written, small_enough))
+        arrays[field.name] = None  # of the device, see below
 
     _refuse_shared(kernel, declared, fields)
+    copied = _room(backend, copies)
+    for copy in copies:
+        device = copied.there[copy.name]
+        arrays[copy.name] = device.T if copy.left else device
+
     launch = _with_numbers(kernel, arrays, backend, numbers)
-    return _launcher(kernel.name, launch, copies, state)
+    return _launcher(kernel.name, launch, copied, state)
+
+
+class _Copies(NamedTuple):
+    """The copies of a call."""
+
+    all: list[_Copy]
+    large: list[_Copy]  # copied one by one
+    small: SmallArrays | None  # copied together; None: there are none
+    there: dict[str, Any]  # arrays of the device
+
+
+def _room(backend, copies: list[_Copy]) -> _Copies:
+    """Room on the device for these arrays."""
+    large, wanted = [], []
+    for copy in copies:
+        if copy.small:
+            wanted.append(Small(copy.name, copy.host.shape, copy.host.dtype, read=True, written=copy.written))
+        else:
+            large.append(copy)
+
+    small = SmallArrays(backend, wanted) if wanted else None
+    there = {copy.name: backend.empty(copy.host.shape, copy.host.dtype) for copy in large}
+    return _Copies(copies, large, small, {**there, **(small.arrays if small else {})})
 
 
 def _numbers_of(kernel) -> list[str]:
@@ -164,26 +195,39 @@ def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
     )
 
 
-def _launcher(name: str, launch, copies: list[_Copy], state: ThreadState) -> ArrayLauncher:
+def _launcher(name: str, launch, copies: _Copies, state: ThreadState) -> ArrayLauncher:
     """The launch, with its copies if the arrays are not where kernels reach them."""
-    backend = state.shared.backend
-    written = [copy for copy in copies if copy.written]
+    if not copies.all:
+        return ArrayLauncher(state, name, 1, launch)
+
+    backend, small, there = state.shared.backend, copies.small, copies.there
+    hosts = {copy.name: copy.host for copy in copies.all}
+    put_small = small.put(hosts) if small else None
+    unpack = small.unpack(hosts) if small else None
+    written = [copy for copy in copies.all if copy.written]
 
     def put() -> None:
-        for copy in copies:
-            copy.device[...] = backend.from_host(np.ascontiguousarray(copy.host), copy.host.dtype)
+        if put_small:
+            put_small()
+        for copy in copies.large:
+            there[copy.name][...] = backend.from_host(np.ascontiguousarray(copy.host), copy.host.dtype)
 
     def get() -> None:
-        for copy in written:
-            copy.host[...] = backend.to_host(copy.device)
+        if small and unpack:
+            small.get()
+            backend.synchronize()
+            unpack()
+        for copy in copies.large:
+            if copy.written:
+                copy.host[...] = backend.to_host(there[copy.name])
 
-    bytes_in = sum([copy.host.nbytes for copy in copies])
+    bytes_in = sum([copy.host.nbytes for copy in copies.all])
     bytes_out = sum([copy.host.nbytes for copy in written])
     return ArrayLauncher(
         state,
         name,
         1,
         launch,
-        put=Transfer(put, bytes_in) if copies else None,
+        put=Transfer(put, bytes_in),
         get=Transfer(get, bytes_out) if written else None,
     )

@@ -29,13 +29,16 @@
 ! frame_contract evaluates tensor expressions on such arrays, of rank 1 to 7. frame_inout('V', V) is for an array that is
 ! read and written.
 !
+! frame_allocate(u, [n, m]) makes u, a pointer, an array where kernels work, which is a GPU's memory: the host passes it to
+! calls, and to frame_copy(to, source), and does not read or write it. frame_deallocate(u) comes after its last use.
+!
 ! frame_put(tag, array) and frame_get copy at once, so they take arrays without TARGET and, for frame_put, expressions.
 ! Their lo and hi count from 1 in the array as passed. first and last select a stripe of these points, x fastest.
 !
 ! Empty arrays and hi < lo select no points: status 0, nothing is done.
 module frame_interface
   use, intrinsic :: iso_c_binding, only: c_int, c_float, c_double, c_char, c_ptr, c_intptr_t, c_int32_t, c_int64_t, c_null_char, &
-    c_loc, c_null_funptr, c_f_procpointer
+    c_loc, c_null_ptr, c_f_pointer, c_null_funptr, c_f_procpointer
   implicit none
   private
 
@@ -102,6 +105,18 @@ module frame_interface
 
   interface frame_get
     procedure :: get_fields
+  end interface
+
+  interface frame_allocate                                      ! of arrays, or of bytes
+    procedure :: frame_allocate
+  end interface
+
+  interface frame_deallocate
+    procedure :: frame_deallocate
+  end interface
+
+  interface frame_copy
+    procedure :: frame_copy
   end interface
 
   interface frame_setconstant                                   ! of a number or an array

@@ -2,6 +2,7 @@
 device; extents, kinds and layouts that do not fit; arrays of the device in place."""
 
 # ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
+import concurrent.futures
 import re
 import subprocess
 import sys
@@ -352,6 +353,70 @@ def test_arrays_of_the_host_go_to_the_device_and_back(be, on_host):
 
     again()
     host.check()
+
+
+def test_small_arrays_of_the_host_go_together(be):
+    """One copy to the device and one back, whatever their number, and a single wait."""
+    host = Host(be, on_host=("u", "D", "ur", "us", "ut"))
+    again, calls = host.call(), be.arrays.calls if not is_gpu(be) else []
+    del calls[:]
+    again()
+    host.check()
+    # the first wait is for the buffer, which is free; the last one is of the check
+    assert is_gpu(be) or calls[:-1] == ["wait", "copy", "contraction", "copy", "wait"]
+
+
+def test_small_arrays_of_two_threads(be):
+    """Each thread has its own buffers: their calls, in turns and side by side, do not mix."""
+    hosts = [Host(be, batch=batch, on_host=("u", "D", "ur", "us", "ut")) for batch in (6, 5)]
+    hosts[1].arrays["u"] *= 3
+    hosts[1].numbers["u"] *= 3
+
+    def work(host):
+        for _ in range(20):
+            for name in ("ur", "us", "ut"):
+                host.arrays[name][...] = np.nan
+            host.call()
+            host.check()
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(work, host) for host in hosts]:
+            done.result()
+
+
+def test_one_plan_for_small_and_large_batches(be):
+    """What is small is decided for each call: arrays of 2 kB, of 4 MB, and of 2 kB again."""
+    host = Host(be, on_host=("u", "D", "ur", "us", "ut"))
+    for batch in (6, 8200, 6):
+        other = Host(be, batch=batch, on_host=host.on_host)
+        host.arrays, host.numbers = other.arrays, other.numbers
+        host.call()
+        host.check()
+
+
+@pytest.mark.parametrize("pinned_first", [True, False])
+def test_one_plan_for_pinned_and_pageable_arrays(be, monkeypatch, pinned_first):
+    """Arrays that go together where they are pageable, and one by one where they are pinned, have other memory."""
+    monkeypatch.setattr("frame.impl.small_arrays.SMALL", 0)
+    everything = ("u", "D", "ur", "us", "ut")
+    host = Host(be, on_host=everything)
+    for pinned in (pinned_first, not pinned_first):
+        other = Host(be, on_host=everything)
+        host.arrays, host.numbers = other.arrays, other.numbers
+        host.arrays["u"] += pinned
+        host.numbers["u"] += pinned
+        held = []
+        for name in everything if pinned else ():
+            room = np.zeros(host.arrays[name].size + 1024)[512:-512].reshape(host.arrays[name].shape)
+            room[...] = host.arrays[name]
+            host.arrays[name] = room
+            be.pin(room.ctypes.data, room.nbytes)
+            held.append(room)
+
+        host.call()
+        host.check()
+        for room in held:
+            be.unpin(room.ctypes.data, room.nbytes)
 
 
 def test_pinned_and_large_arrays_of_the_host(be):

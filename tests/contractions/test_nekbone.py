@@ -50,7 +50,7 @@ def run(program, folder, ranks=1, file="nekbone.nml", environment=None, **change
 
 def norms(out):
     """[of plain, of layer], each {iteration: norm}"""
-    parts = re.split(r"(?m)^(?:plain|layer): time", out)[1:]
+    parts = re.split(r"(?m)^(?:plain|layer|device): time", out)[1:]
     return [{int(k): float(x) for k, x in re.findall(r"iteration +(\d+): norm +(\S+)", part)} for part in parts]
 
 
@@ -69,7 +69,8 @@ def test_the_known_answer(nekbone, tmp_path, ranks):
 
 
 def test_on_the_stand_in_of_a_device(nekbone, tmp_path):
-    """The program's arrays are copied to the device and back. Its interpreter begins with the stand-in."""
+    """The program's arrays are copied to the device and back, or are the device's. Its interpreter begins with the
+    stand-in."""
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
 
@@ -81,8 +82,10 @@ def test_on_the_stand_in_of_a_device(nekbone, tmp_path):
     (packages / "stand_in.pth").write_text(f"import runpy; runpy.run_path({str(stand_in)!r})\n")
     environment = {"FRAME_BACKEND": "cuda", "STAND_IN": str(tmp_path)}
     environment["FRAME_PYTHON"] = str(tmp_path / "venv" / "bin" / "python")
-    done = run(nekbone, tmp_path, environment=environment, points=6, elements="3, 2, 2", iterations=10, repeats=1)
-    assert done.returncode == 0 and "up to iteration 50: the same." in done.stdout, done.stdout + done.stderr
+    changes = dict(method="'all'", points=6, elements="3, 2, 2", iterations=10, repeats=1)
+    done = run(nekbone, tmp_path, environment=environment, **changes)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("up to iteration 50: the same.") == 2, done.stdout
     assert list(tmp_path.glob("*.so"))  # kernels were compiled for the stand-in
 
 
@@ -153,20 +156,27 @@ def test_one_method_alone(nekbone, tmp_path):
     layer = run(nekbone, tmp_path, method="'layer'", **changes)
     assert plain.returncode == layer.returncode == 0, plain.stderr + layer.stderr
     assert "layer" not in plain.stdout and norms(plain.stdout)[0] == pytest.approx(norms(layer.stdout)[0], rel=1e-5)
+    device = run(nekbone, tmp_path, method="'device'", **changes)
+    assert device.returncode == 0 and re.search(r"device: time \[s\] +\S+, copies before it", device.stdout), (
+        device.stderr
+    )
+    assert norms(plain.stdout)[0] == pytest.approx(norms(device.stdout)[0], rel=1e-5)
 
 
 @pytest.mark.parametrize(
     "changes, says",
     [
-        (dict(method="'fast'"), "method = 'fast', wanted plain, layer or both"),
+        (dict(method="'fast'"), "method = 'fast', wanted plain, layer, both, device or all"),
+        (dict(method="'device'", mask="'shipped'"), "method = 'device' has mask = 'all' only"),
         (dict(mask="'none'"), "mask = 'none', wanted all or shipped"),
         (dict(points="1"), "points = 1, wanted 2 to 32"),
         (dict(elements="1, 1, 1"), "2 ranks cannot share 1 1 1 elements"),
+        (dict(method="'all'", elements="2, 2, 2"), "method 'all' is for 1 rank"),
         (dict(iterations="0"), "iterations = 0, wanted at least 1"),
     ],
 )
 def test_bad_input(nekbone, tmp_path, changes, says):
-    done = run(nekbone, tmp_path, 2 if "share" in says else 1, **changes)
+    done = run(nekbone, tmp_path, 2 if re.search("share|rank", says) else 1, **changes)
     assert done.returncode == 2 and says in done.stdout, done.stdout + done.stderr
 
 

@@ -215,5 +215,5 @@ def _runtime(device):
         ipcCloseMemHandle=memory.unmap,
         hostRegister=memory.register,
         hostUnregister=memory.unregister,
-        pointerGetAttributes=lambda address: types.SimpleNamespace(type=memory.kind(address)),
+        pointerGetAttributes=lambda address: types.SimpleNamespace(type=memory.kind(address), device=0),
     )

@@ -178,18 +178,28 @@ frame: seconds by name, 1 rank, backend cuda
       0 copies in       61          3904    0.173305   70006.5    12.1
       0 ax              61          3904    0.003305   70006.5       -
 """
+RESIDENT = """
+device: time [s]  0.00680, copies before it  0.00100, of x behind it  0.00200
+  GF/s 2310.500; unknowns a second 2.000E+10 (inner points, each once)
+"""
 
 
 def test_nekbone_with_copies_apart(tmp_path):
-    """The program's own lines: times of both sides, and the layer's timers by name."""
+    """The program's own lines: times of all sides, the layer's timers by name, copies of arrays of the device."""
     program = tmp_path / "nekbone"
-    program.write_text(f"#!/bin/sh\ntest $FRAME_TIMERS = 1 || exit 1\ncat <<'END'{NEKBONE}END\n")
+    program.write_text(
+        "#!/bin/sh\nif grep -q \"method *= 'both'\" $1; then\n"
+        f"test $FRAME_TIMERS = 1 || exit 1\ncat <<'END'{NEKBONE}END\n"
+        f"else\ngrep -q \"method *= 'device'\" $1 || exit 1\ncat <<'END'{RESIDENT}END\nfi\n"
+    )
     program.chmod(0o755)
     backend, said = get_backend("cpu"), []
-    plain, layer = barracuda.nekbone(program, [], backend, said.append)
+    plain, layer, device = barracuda.nekbone(program, [], backend, said.append)
     assert (plain["seconds"], layer["operator_seconds"], layer["gflops"]) == (0.113, 0.082, 2.686)
     assert layer["timers"] == {"copies in": 0.173305, "ax": 0.003305}
     assert layer["speedup"] == pytest.approx(0.113 / 0.147)
+    assert (device["seconds"], device["copy_in"], device["copy_out"]) == (0.0068, 0.001, 0.002)
+    assert device["gflops"] == 2310.5
 
     assert barracuda.nekbone(tmp_path / "none", [], backend, said.append) == [] and "Nekbone is left out" in said[0]
     program.write_text("#!/bin/sh\nexit 1\n")

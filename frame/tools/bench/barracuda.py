@@ -23,6 +23,7 @@ import pathlib
 import re
 import statistics
 import subprocess
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -318,42 +319,75 @@ def _einsum(text: str, *arrays):
 
 SOLVED = re.compile(r"^(plain|layer): time \[s\] +([\d.]+), of this the operator of the elements +([\d.]+)$", re.M)
 RATE = re.compile(r"^ +GF/s +([\d.]+); of the operator alone +([\d.]+);", re.M)
+RESIDENT = re.compile(
+    r"^device: time \[s\] +([\d.]+), copies before it +([\d.]+), of x behind it +([\d.]+)\n +GF/s +([\d.]+);", re.M
+)
 TIMER = re.compile(r"^ +0 (\S.*?) +(\d+) +(\d+) +([\d.]+) ", re.M)
 
 
 def nekbone(program: pathlib.Path, launcher: list[str], backend, told) -> list[dict]:
-    """Rows of the Fortran program (make nekbone): plain loops and the layer; copies and kernels by the layer's timers.
-    Raises FrameError where an answer is wrong."""
+    """Rows of the Fortran program (make nekbone): plain loops, the layer on arrays of the host, and all vectors on the
+    device; copies and kernels by the layer's timers. Raises FrameError where an answer is wrong."""
     if not program.is_file():
         told(f"Nekbone is left out: no {program}; `make build/nekbone` makes it.")
         return []
 
-    environment = {**os.environ, "FRAME_TIMERS": "1", "FRAME_BACKEND": str(backend)}
-    command = [*launcher, str(program.resolve()), str(NAMELIST)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    refuse(
-        done.returncode != 0, f"{program}: status {done.returncode}: {(done.stderr or done.stdout)[-300:]}", FrameError
-    )
+    command = [*launcher, str(program.resolve())]
+    printed = _solved(command, "both", backend, timers=True)
+    timers = {name: float(seconds) for name, _, _, seconds in TIMER.findall(printed)}
+    facts = {
+        "bench": "barracuda",
+        "case": "Nekbone n = 12, 512 elements",
+        "entries": 512,
+        "backend": str(backend),
+        "device": backend.product,
+    }
 
-    timers = {name: float(seconds) for name, _, _, seconds in TIMER.findall(done.stdout)}
     rows = []
-    for (side, seconds, operator), (rate, _) in zip(SOLVED.findall(done.stdout), RATE.findall(done.stdout)):
+    for (side, seconds, operator), (rate, _) in zip(SOLVED.findall(printed), RATE.findall(printed)):
         rows.append(
             {
-                "bench": "barracuda",
-                "case": "Nekbone n = 12, 512 elements",
-                "entries": 512,
+                **facts,
                 "side": "plain Fortran" if side == "plain" else LAYER,
                 "seconds": float(seconds),
                 "operator_seconds": float(operator),
                 "gflops": float(rate),
                 "timers": timers if side == "layer" else {},  # seconds of all runs together
-                "backend": str(backend),
-                "device": backend.product,
             }
         )
+
+    # Timers would wait for the device after each call.
+    for found in RESIDENT.findall(_solved(command, "device", backend, timers=False)):
+        seconds, copy_in, copy_out, rate = map(float, found)
+        rows.append(
+            {
+                **facts,
+                "side": f"{LAYER}, arrays of the device",
+                "seconds": seconds,
+                "copy_in": copy_in,
+                "copy_out": copy_out,
+                "gflops": rate,
+            }
+        )
+
     base = next((row["seconds"] for row in rows if row["side"] == "plain Fortran"), None)
     return [{**row, "speedup": base / row["seconds"] if base else None} for row in rows]
+
+
+def _solved(command: list[str], method: str, backend, timers: bool) -> str:
+    """What a run of the program by a method prints. Raises FrameError where an answer is wrong."""
+    environment = {**os.environ, "FRAME_TIMERS": str(int(timers)), "FRAME_BACKEND": str(backend)}
+    with tempfile.TemporaryDirectory() as folder:
+        namelist = pathlib.Path(folder, "nekbone.nml")
+        namelist.write_text(re.sub(r"(?m)^( *method *=) *'\w+'", rf"\1 '{method}'", NAMELIST.read_text()))
+        done = subprocess.run([*command, str(namelist)], capture_output=True, text=True, env=environment, timeout=300)
+
+    refuse(
+        done.returncode != 0,
+        f"{command[-1]}, method {method}: status {done.returncode}: {(done.stderr or done.stdout)[-300:]}",
+        FrameError,
+    )
+    return done.stdout
 
 
 # ---- command --------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import itertools
@@ -345,15 +346,34 @@ class Backend(abc.ABC):
     # ---- the host's memory
     @contextlib.contextmanager
     def session(self, ranges):
-        """For copies from and to the host's memory at these (address, end), which stays in place until the session
-        ends: they need not have happened before that. Yields lanes: contexts whose work is ordered within each, and
-        free between them."""
-        yield (contextlib.nullcontext(),)
+        """A context for copies on the current stream from and to the host's memory at these (address, end). Large
+        ranges stay pinned till its end, when the queued work is done."""
+        yield
 
     def reach(self, low: int, high: int) -> str:
         """How kernels come to memory from address low to below high: "own", it is the backend's; "shared", they read
-        and write the host's where it is; "no", it has to be staged."""
+        and write the host's where it is; "no", it has to be staged. A device raises ArgumentError for memory that is
+        not there, or of another device."""
         return "own"
+
+    def allocate(self, nbytes: int) -> int:
+        """Address of memory where kernels work, until `free`. Raises BackendError if there is none."""
+        array = self.empty(nbytes, np.uint8)
+        self._allocated[self.address(array)] = array
+        return self.address(array)
+
+    def free(self, address: int) -> None:
+        """Give back memory of `allocate`. Nothing may be under way on it."""
+        del self._allocated[address]
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Copy bytes behind the work that is queued, between places of the host and of the backend; waits."""
+        ctypes.memmove(to, source, nbytes)
+
+    @functools.cached_property
+    def _allocated(self) -> dict[int, np.ndarray]:
+        """Arrays of `allocate` by their addresses."""
+        return {}
 
     def copied(self, low: int, high: int) -> bool:
         """Whether `copier` takes this memory, which kernels reach as well: `pin` has pinned it as a whole."""

@@ -8,6 +8,7 @@ order with the caller's work in CuPy. Only `synchronize`, `elapsed` and `to_host
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import json
@@ -26,6 +27,7 @@ from .facts import of_capability
 from .gpus import device_count, import_cupy
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging, in_own_pages
+from .present import refuse_absent
 from .queues import StreamQueue
 from .replay import here
 from .streams import HostStream, Streams
@@ -391,29 +393,76 @@ class CudaBackend(CudaTarget):
     # ---- memory of the host
     @contextlib.contextmanager
     def session(self, ranges):
-        """Two streams, so that copies in, kernels and copies out of different stripes overlap.
-
-        Without ranges of host memory there is nothing to overlap: the current stream is used.
-        """
         self.use()
-        if not ranges:
-            yield (contextlib.nullcontext(),)
-            return
-
-        streams = [self.arrays.cuda.Stream(non_blocking=True) for _ in range(2)]
-        self.synchronize()  # earlier work is done before the streams begin
-
         with self._pinned.lasting(ranges):
             try:
-                yield streams
+                yield
             finally:
-                for stream in streams:
-                    stream.synchronize()
+                self.synchronize()
 
     def reach(self, low, high):
         self.use()
         kind = self._pinned.kind(low, high)
-        return {PAGEABLE: "no", DEVICE: "own"}.get(kind, "shared")
+        if kind == PAGEABLE:
+            refuse_absent(low, high)
+            return "no"
+        if kind != DEVICE:
+            return "shared"
+
+        place = self._runtime.pointerGetAttributes(low).device
+        refuse(place != self.device, f"memory at {low:#x} is of device {place}; this rank works on {self.device}.")
+        return "own"
+
+    def allocate(self, nbytes):
+        self.use()
+        try:
+            return self._runtime.malloc(nbytes)  # not CuPy's pool: the driver then knows which addresses were freed
+        except self._runtime.CUDARuntimeError:
+            self.arrays.get_default_memory_pool().free_all_blocks()
+        try:
+            return self._runtime.malloc(nbytes)
+        except self._runtime.CUDARuntimeError as error:
+            free, total = self._runtime.memGetInfo()
+            raise BackendError(
+                f"no memory on device {self.device} for {nbytes} bytes ({error}): {free / 2**30:.2f} of "
+                f"{total / 2**30:.0f} GiB are free."
+            ) from None
+
+    def free(self, address):
+        self.use()
+        self._runtime.free(address)  # waits for the device
+
+    def copy(self, to, source, nbytes):
+        self.use()
+        runtime = self._runtime
+        here, there = (runtime.pointerGetAttributes(address).type == DEVICE for address in (to, source))
+        if here and there:
+            self._copy_rows((to, 0), (source, 0), nbytes, 1, runtime.memcpyDeviceToDevice)
+            self.synchronize()
+        elif here or there:
+            self._copy_across(to, source, nbytes, runtime.memcpyHostToDevice if here else runtime.memcpyDeviceToHost)
+        else:
+            self.synchronize()
+            ctypes.memmove(to, source, nbytes)
+
+    def _copy_across(self, to: int, source: int, nbytes: int, kind: int) -> None:
+        """Copy between the host and the device, and wait."""
+        try:
+            self._copy_rows((to, 0), (source, 0), nbytes, 1, kind)
+            self.synchronize()
+            return
+        except self._runtime.CUDARuntimeError:  # perhaps memory pinned in part, see in_own_pages; else it fails again
+            between = in_own_pages((nbytes,), np.uint8)
+
+        address = between.ctypes.data
+        if kind == self._runtime.memcpyHostToDevice:
+            ctypes.memmove(address, source, nbytes)
+            self._copy_rows((to, 0), (address, 0), nbytes, 1, kind)
+            self.synchronize()
+        else:
+            self._copy_rows((address, 0), (source, 0), nbytes, 1, kind)
+            self.synchronize()
+            ctypes.memmove(to, address, nbytes)
 
     def copied(self, low, high):
         return self._pinned.at_once(low, high)

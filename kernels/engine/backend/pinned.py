@@ -151,9 +151,7 @@ class Staging:
 
     def rows(self, n: int, row: int, dtype) -> np.ndarray:
         """An array (n, row) in pinned memory, aligned to 64 bytes. Waits for the last queued copy."""
-        if self._event is not None:
-            self._event.synchronize()
-
+        self.wait()
         need = dtype.itemsize * n * row + 64
         if self._size < need:
             self.free()  # before the larger buffer is allocated
@@ -168,6 +166,11 @@ class Staging:
         start = -(-self._memory.ptr // 64) * 64
         flat = (ctypes.c_char * (dtype.itemsize * n * row)).from_address(start)
         return np.frombuffer(flat, dtype=dtype).reshape(n, row)
+
+    def wait(self) -> None:
+        """Wait for the last queued copy."""
+        if self._event is not None:
+            self._event.synchronize()
 
     def used(self) -> None:
         """To be called after a copy from or to the buffer has been queued."""
