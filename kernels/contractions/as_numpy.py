@@ -181,10 +181,10 @@ def _usual(operands, out) -> Any:
     given = operands if operands and isinstance(operands[0], str) else in_letters(operands)
     if not given:
         return None
-    found = repeats.again(given, out)
-    if found is None and out is None and len(given) == 2:
-        return _view(*given)
-    return found
+    if out is not None:
+        return repeats.again((*given, out), (given[0], None, repeats.USUAL_GIVEN))
+    found = repeats.again(given, given[0])
+    return _view(*given) if found is None and len(given) == 2 else found
 
 
 def _is_in_the_way(out, operands) -> bool:
