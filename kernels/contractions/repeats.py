@@ -242,6 +242,7 @@ class Kept:
         # `quick` of the last call with a text and options: by the text if they are USUAL, else by (text, backend,
         # options)
         self.last: dict[Any, Any] = {}
+        self.views: dict[str, Any] = {}  # the same of einsum's strings whose results are views of the operand
 
 
 kept = Kept()
@@ -325,6 +326,11 @@ def _remember(key: tuple, call: Repeat) -> None:
 def try_first(text: str, quick) -> None:
     """Has `again` try a function first, for a string whose result is new."""
     _put(kept.last, text, quick)
+
+
+def try_view(text: str, quick) -> None:
+    """Has einsum try a function first, for a string whose result is a view."""
+    _put(kept.views, text, quick)
 
 
 def _put(last: dict, key: str | tuple, quick) -> None:
