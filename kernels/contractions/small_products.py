@@ -27,8 +27,8 @@ MULTIPLIED = 1 << 14  # complex numbers, up to which multiply is done sooner tha
 INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
 TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
 # Seconds of a product of complex numbers by NumPy's einsum, from run to run, by whether a core works on 64 bytes at
-# once: as measured on a Xeon, 2.3 to 3.9 ns; the other in the ratio of short sums
-WALKED = {True: 3.6e-9, False: 2.25e-9}
+# once: as measured on a Xeon, 1.6 to 3.9 ns; the other in the ratio of short sums
+WALKED = {True: 3e-9, False: 1.9e-9}
 BEGIN = 5e-6  # seconds of such a call
 STACK = 8  # matrices, up to which matmul makes a call each
 # Products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; and real numbers

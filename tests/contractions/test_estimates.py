@@ -253,6 +253,13 @@ FROM_LARGE_CACHE = [
     ("o[b] = a[i b] c[i j b] d[j b]", dict(i=3, j=3), 200000, "lanes"),  # 1.1 ms; sweep 2.5, whose runs are read again
     ("o[e d i] = a[e q d] b[q i]", dict(d=3, q=27, i=20), 2000, "rows"),  # 129 us; direct 356
     ("o[p r] = a[p q r s] d[q s]", dict(q=31, r=31, s=31), 31, "sweep"),  # 450 us; rows 860: broken squares
+    ("o[j] = a[i j] b[i j]", dict(i=300), 300, "sweep"),  # 40 us; lanes 75, whose scratch leaves the first cache
+    ("o[i j] = a[i j] b[j i]", dict(j=300), 300, "sweep"),  # 99 us; lanes 160
+    ("o[i n] = a[i j n] b[j n]", dict(j=5, n=20000), 5, "sweep"),  # 304 us; rows 359, by pieces of a sum
+    ("o[i k] = a[i j k]", dict(j=70, k=80), 60, "sweep"),  # 102 us; rows 125
+    ("o[p q] = a[g p] b[g q] w[g]", dict(g=5000, q=50), 50, "apart"),  # 950 us; lanes 1520, which wait for pieces
+    ("o[p q] = a[g p] b[g q] w[g]", dict(g=1000, q=20), 20, "lanes"),  # 36 us; rows 65
+    ("o[x y z] = a[x y z s] b[s]", dict(y=30, z=30, s=10), 30, "folded"),  # 93 us; the library 159, of short rows
 ]
 
 

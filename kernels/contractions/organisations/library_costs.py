@@ -371,6 +371,7 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
     """Bytes that move. entries: that are worked on at once."""
     r, n, size = rates(style, p.dtype), usual_batch(p), np.dtype(p.dtype).itemsize
     moved = past = held = 0.0
+    anew = style == "packs" and _reads_anew(p, size)
 
     for a in p.arguments:
         read = moving(p, a)
@@ -382,7 +383,7 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
         if is_output and not is_updated and passes(style, p, a):
             past += each * size
             continue
-        times = 1.0
+        times = float(max(_readers(p, a.name), 1)) if anew and a.place is not None else 1.0
         if is_output:
             times = 2.0 if is_updated else r.stored
         moved += each * times * size
@@ -398,6 +399,13 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
             moved, past = (moved, past + again) if from_memory(a.size * size) else (moved + again, past)
 
     return Bytes(moved, past, held)
+
+
+def _reads_anew(p: Program, size: int) -> bool:
+    """Whether each statement reads its arrays of an entry from a large, slow last cache, since the second one does not
+    hold them from one statement to the next. size: bytes of a number."""
+    entry = size * sum(a.size for a in p.arguments)
+    return host_rates.has_large_cache() and entry > cpu.second_cache()
 
 
 def moving(p: Program, a) -> int:

@@ -27,8 +27,12 @@ AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther
 FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
 PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal distances
 PIECES_APART = 512  # bytes: of such lines
+IN_PIECES = 1.6  # times that such an array takes to come from a large, slow last cache: see `_streams_in_pieces`
 FROM_LARGE = 1.6  # see `_waits_for_cache`; eight products of 1600 x 1600 x 1600 took 1.4 to 2.4 times as long
 FROM_SECOND = 1.6e-11  # seconds of a byte of scratch that is written to the second cache and read from there
+# The same beside a large, slow last cache: of all scratch that the first cache does not hold with what else it has. In
+# between, from FEW_BYTES on, of a share. A pack of 64 bytes took 2 to 3 ns longer there, of smaller scratch nothing
+FROM_SECOND_OF_LARGE, FEW_BYTES = 4e-11, 4 << 10
 SPILLED = 3  # times that scratch beyond the second cache moves: written, which reads it before, and read
 SPILLED_FAR = 6  # the same beside a large, slow last cache
 ALONE = 3.0  # of a number that is copied alone, where cores do whole vectors at once: they wait for it longer
@@ -104,6 +108,7 @@ class Packs(OnHost):
             if a.place or self._bypasses(p, a):
                 copied += a.size * max(ways_of.farther(a.size * size), BEYOND)
         work *= _waits_for_cache(p)
+        apart += _streams_in_pieces(p, self.ways)
         return _with_memory(work + copied * COPIED / WIDTH[p.dtype], p, apart=apart)
 
     @staticmethod
@@ -218,10 +223,30 @@ def _waits_for_cache(p: Program) -> float:
     return FROM_LARGE if host_rates.has_large_cache() and held > cpu.second_cache() else 1.0
 
 
+def _streams_in_pieces(p: Program, ways) -> float:
+    """Seconds of an entry that arrays take longer to come from a large, slow last cache, because a sum along which no
+    lanes lie takes a piece here and a piece there of them: nothing is asked for ahead."""
+    held = library_costs.held_bytes(p, library_costs.usual_batch(p))
+    if not host_rates.has_large_cache() or held <= cpu.second_cache():
+        return 0.0
+
+    size, read = np.dtype(p.dtype).itemsize, set()
+    for s, way in zip(p.statements, ways):
+        n = nest(p, s)
+        for q in n.products if way == "along" else ():
+            steps = {f: min([loop.step[f] for loop in q.sums if loop.step[f]], default=0) for f in q.factors}
+            read |= {n.names[f] for f, step in steps.items() if step * size > PIECES_APART}
+    bytes_ = size * sum(a.size for a in p.arguments if a.name in read and a.place is not None)
+    return (IN_PIECES - 1) * bytes_ / library_costs.pace("packs", p.dtype, held)
+
+
 def _spilled(p: Program, width: int) -> float:
     """Seconds of a pack of entries for what its scratch moves beyond the first cache, and beyond the second."""
     size = np.dtype(p.dtype).itemsize
     scratch = width * size * sum(a.size for a in p.arguments if a.place is not None)
+    if scratch <= library_costs.CACHE and host_rates.has_large_cache():
+        share = (scratch - FEW_BYTES) / (ways_of.NEAR - FEW_BYTES)
+        return scratch * FROM_SECOND_OF_LARGE * min(max(share, 0.0), 1.0)
     if scratch <= library_costs.CACHE:
         return max(scratch - ways_of.NEAR, 0) * FROM_SECOND
     times = SPILLED_FAR if host_rates.has_large_cache() else SPILLED
