@@ -100,6 +100,7 @@ CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds to
 # The same if the copy that measured the pace ran in the last cache. Its output was read before it was written, which
 # the pace does not count
 LARGE_CACHED = 1.5
+LARGE_STREAMED = 1.25  # the same of a matrix that a library multiplies with a vector
 TRANSPOSED, BROKEN = 2e-10, 3.5e-9  # seconds of a number in a square, and of what is left of a run, on a Zen 4
 COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
@@ -195,8 +196,8 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
     held = moved - size * m * n * count * (r.stored - 1)
-    # A matrix times a vector streams the matrix at the pace of the other organisations, as a copy of it does not.
-    of_large = None if min(m, n) == 1 else 1.0
+    # A matrix times a vector streams the matrix, nearly at the pace of the other organisations; a copy of it does not.
+    of_large = LARGE_STREAMED if min(m, n) == 1 else 1.0
     memory = moved / (rates(style, dtype).memory * _faster(style, held, of_large))
 
     if style == "packs":
