@@ -138,14 +138,14 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
     )
 
 
-def pace(style: str, dtype: str, held: float) -> float:
-    """Bytes a second of arrays of so many bytes together."""
-    return rates(style, dtype).memory * _faster(style, held)
+def pace(style: str, dtype: str, held: float, of_large: float | None = None) -> float:
+    """Bytes a second of arrays of so many bytes together. of_large: see `_faster`."""
+    return rates(style, dtype).memory * _faster(style, held, of_large)
 
 
 def _faster(style: str, held: float, of_large: float | None = None) -> float:
     """Times the pace of memory, of arrays of so many bytes together. of_large: for arrays in the last cache if the
-    copy that measured the pace ran there; None: LARGE_CACHED."""
+    copy that measured the pace ran there, 1.0 of copies; None: LARGE_CACHED."""
     if style != "packs":
         return 1.0
     if not host_rates.has_large_cache():
@@ -198,7 +198,7 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     held = moved - size * m * n * count * (r.stored - 1)
     # A matrix times a vector streams the matrix, nearly at the pace of the other organisations; a copy of it does not.
     of_large = LARGE_STREAMED if min(m, n) == 1 else 1.0
-    memory = moved / (rates(style, dtype).memory * _faster(style, held, of_large))
+    memory = moved / pace(style, dtype, held, of_large)
 
     if style == "packs":
         overlap, of_packed = (1 + (OVERLAP - 1) * share for share in (cached(held), _near(held)))
