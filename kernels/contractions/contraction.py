@@ -151,9 +151,8 @@ class Contraction:
 
     def shared(self, how: Organisation, program: Program, price: float) -> float:
         """A price by the threads of a CPU. price: of one; prices of a device count all its threads."""
-        if self.backend.style != "packs" or self.backend.threads == 1:
-            return price
-        return how.by_threads(program, price, self.backend.threads)
+        threads = self.backend.threads if self.backend.style == "packs" else None
+        return how.by_threads(program, price, threads) if threads and threads > 1 else price
 
     @functools.cached_property
     def source(self):

@@ -174,7 +174,7 @@ def _looked_at(call, seen, run) -> Any:
     look, told, keep = seen
     count, plain = len(call.given), np.ndarray
     names = [name for name, _ in call.given]
-    result = names.index(call.results[0]) if not call.new else None
+    result = -1 if call.new else names.index(call.results[0])
 
     def of_all(_, *arrays, keep=keep):
         if len(arrays) != count or {*map(type, arrays)} != KINDS or look(told, *map(id, arrays)):

@@ -310,8 +310,8 @@ def of_string(operands) -> Repeat | None:
 
 def find(key: tuple | None) -> Any:
     """The call with a signature."""
-    call = key and kept.calls.get(key)
-    if call and call.quick:
+    call = kept.calls.get(key) if key else None
+    if key and call and call.quick:
         _remember(key, call)
     return call
 

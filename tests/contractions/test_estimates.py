@@ -250,7 +250,7 @@ def test_rows_that_begin_inside_cache_lines_cost_more(monkeypatch):
 
 @pytest.mark.parametrize("matrix", ["n i", "i n"])
 def test_a_matrix_times_a_vector_streams_from_a_large_cache(matrix, monkeypatch):
-    """8 MB, nearly at the pace of the other organisations: on a Xeon of the fourth generation 16 MB of complex128 took the
+    """8 MB, nearly at the pace of other organisations: on a Xeon of the fourth generation 16 MB of complex128 took the
     library 0.73 and 1.2 ms, a real contraction, which was chosen, 1.2 and 3.1. Arithmetic takes no time."""
     monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4._replace(library=1e15, factor=0.0))
     monkeypatch.setattr(host_rates, "has_large_cache", lambda: True)

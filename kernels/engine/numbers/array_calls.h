@@ -15,7 +15,7 @@ struct Array {
     int flags;
 };
 constexpr int WRITEABLE = 0x0400, ALIGNED = 0x0100; // of whole numbers, as NumPy's dot wants its output
-constexpr int WITHOUT_GAPS = 0x0001 | 0x0002; // rows or columns one behind the other
+constexpr int WITHOUT_GAPS = 0x0001 | 0x0002;       // rows or columns one behind the other
 constexpr int LINE = 64;
 constexpr int MOST = 6;
 constexpr int MOST_BYTES = 4096; // of a record
