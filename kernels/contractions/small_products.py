@@ -28,9 +28,12 @@ INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
 TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
 # Seconds of a product of complex numbers by NumPy's einsum, from run to run, by whether a core works on 64 bytes at
 # once: as measured on a Xeon, 1.6 to 3.9 ns; the other in the ratio of short sums
-WALKED = {True: 3e-9, False: 1.9e-9}
+WALKED = {
+    "complex128": {True: 2.6e-9, False: 2.25e-9},
+    "complex64": {True: 2.2e-9, False: 2.25e-9},
+}
 ACROSS = 2.2  # times as long, where an operand lies across another
-BEGIN = 5e-6  # seconds of such a call
+BEGIN = 3e-6  # seconds of such a call
 STACK = 8  # matrices, up to which matmul makes a call each
 # Products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; and real numbers
 # with gaps, up to which multiply is done sooner than a kernel; and numbers of sums that einsum begins sooner
@@ -114,8 +117,8 @@ def walk_within(s: Subscripts, arrays, seconds: float) -> Call | None:
     if max(map(_nearest, lies)) <= SHORT or count > max(numbers, 1) * FEW:
         return None  # runs begin too often, or number by number is too inexact
 
-    each = WALKED[cpu.has_whole_vectors(cpu.target())] * (ACROSS if _is_crossed(s, lies) else 1.0)
-    took = BEGIN + count * each
+    each = WALKED[arrays[0].dtype.name][cpu.has_whole_vectors(cpu.target())]
+    took = BEGIN + count * each * (ACROSS if _is_crossed(s, lies) else 1.0)
     return _checked(_by_einsum(s), lies).lying(lies) if took < seconds else None
 
 
