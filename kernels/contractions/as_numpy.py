@@ -53,7 +53,7 @@ def einsum(
     # A string as before, with the usual options: by the shortest way.
     if out is dtype is None and order == "K" and casting == "safe" and not contexts:
         try:
-            quick = repeats.kept.last.get(operands[0])
+            quick = repeats.kept.views.get(operands[0]) or repeats.kept.last.get(operands[0])
             found = quick and quick(*operands)
             if quick and found is None:
                 found = repeats.as_arrays_by(quick, operands)
@@ -181,10 +181,10 @@ def _usual(operands, out) -> Any:
     given = operands if operands and isinstance(operands[0], str) else in_letters(operands)
     if not given:
         return None
-    found = repeats.again(given, out)
-    if found is None and out is None and len(given) == 2:
-        return _view(*given)
-    return found
+    if out is not None:
+        return repeats.again((*given, out), (given[0], None, repeats.USUAL_GIVEN))
+    found = _view(*given) if len(given) == 2 else None
+    return repeats.again(given, given[0]) if found is None else found
 
 
 def _is_in_the_way(out, operands) -> bool:
@@ -236,15 +236,42 @@ def _view(text, array) -> Any:
         return None
     kind = type(array)
     if kind is np.ndarray:
-        try:
-            return numpy_einsum()(text, array) if array.dtype.kind in NUMBERS else None
-        except ValueError:
-            return None  # `contract` broadcasts, or says what is wrong
+        found = _view_of(text)(text, array)
+        if found is not None:
+            repeats.try_view(text, _view_of(text))
+        return found
     if not hasattr(kind, "__cuda_array_interface__") or array.dtype.kind not in NUMBERS:
         return None
 
     lie = _lies(text, array.shape, array.strides)
     return lie and kind(lie.shape, array.dtype, array.data, lie.strides)
+
+
+@functools.lru_cache(256)
+def _view_of(text: str):
+    """quick(string, array): NumPy's view of its array of numbers; None of another array, or where the string does not
+    fit: `contract` broadcasts, or says what is wrong."""
+    s = read(text)
+    (own,) = s.operands
+    plain, einsum_of_numpy = np.ndarray, numpy_einsum()
+
+    def of_any(_, array):
+        try:
+            return einsum_of_numpy(text, array) if type(array) is plain and array.dtype.kind in NUMBERS else None
+        except ValueError:
+            return None
+
+    if s.has_ellipsis or len(set(own)) < len(own):
+        return of_any
+    axes = tuple(own.index(index) for index in s.out)
+    dimensions = len(own)
+
+    def of_moved(_, array):
+        if type(array) is not plain or array.ndim != dimensions or array.dtype.kind not in NUMBERS:
+            return None
+        return array.transpose(axes)
+
+    return of_moved
 
 
 @functools.lru_cache(256)

@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     marks: tuple = ()  # pairs, of MARKS
     others: tuple = ()  # pairs, of OTHERS
     order: str = "K"  # of the result in memory, see result_order.py
-    # Signature by which the next call finds this one; of a string its text alone, until the arrays are known
+    # Signature by which the next call finds this one; of a string its text and options, until the arrays are known
     repeated: tuple | None = None
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..engine.backend.base import Backend
 
 NAMES = ("local", "constant", "symmetric")  # options that are names of arrays
+BY_NAME = frozenset((*MARKS, *OTHERS))  # options that stand among the arrays by name
 
 
 def contract(
@@ -50,29 +51,35 @@ def contract(
     Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (headers, folders, quick, free)
     go by their names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
     """
-    # A call as one before.
-    given = (text, *operands) if isinstance(text, str) else einsum.in_letters((text, *operands))
-    if given and not arrays and batch is backend is how is dtype is None:
-        found = repeats.again(given, out, order)
+    # A call as one before: a string without options by the shortest way.
+    if type(text) is str and not arrays and batch is backend is how is out is dtype is None and order == "K":
+        found = repeats.again((text, *operands), text)
         if found is not None:
             return np.asarray(found) if isinstance(found, np.generic) else found
-    if given and out is None and not arrays:
-        call = repeats.find(repeats.signature(given[0], given[1:], backend, (batch, how, True, order, dtype)))
-        if call:
-            return call.values(given[1:])
+    given = (text, *operands) if isinstance(text, str) else einsum.in_letters((text, *operands))
+    by_name = {key: arrays.pop(key) for key in [*arrays] if key in BY_NAME}
+    options = batch, how, out is None, order, dtype, *by_name.items()
+    if given:
+        held = [*given[1:], *arrays.values(), *([] if out is None else [out])]
+        found = repeats.as_before(given[0], held, backend, (*options, *arrays))
+        if found is not None:
+            return found
 
-    asked, arrays = _asked(Asked(batch, backend, how), order, arrays)
+    asked = _asked(Asked(batch, backend, how), order, by_name)
     if not isinstance(text, str):
         subscripts, operands = einsum.interleaved((text, *operands))
-        asked = asked._replace(repeated=given and given[:1])
+        asked = asked._replace(repeated=given and (given[0], options))
         return string_call.values(subscripts, operands, arrays, asked, out, dtype)
     if einsum.is_string(text) or operands:
-        asked = asked._replace(repeated=(text,))
-        return string_call.values(einsum.read(text), operands, arrays, asked, out, dtype)
+        return string_call.values(
+            einsum.read(text), operands, arrays, asked._replace(repeated=(text, options)), out, dtype
+        )
 
     if dtype is not None:
         raise ArgumentError("dtype= is for strings of einsum; statements work in the arrays' type.")
-    return statement_call.values(text, arrays if out is None else {**arrays, "out": out}, asked)
+    arrays = arrays if out is None else {**arrays, "out": out}
+    asked = asked._replace(repeated=repeats.signature(text, arrays.values(), backend, (*options, *arrays)))
+    return statement_call.values(text, arrays, asked)
 
 
 def _refuse_array(key: str, value: Any) -> None:
@@ -81,23 +88,20 @@ def _refuse_array(key: str, value: Any) -> None:
         raise ArgumentError(f"'{key}' is an option of contract, and no name of an array: rename the array in the text.")
 
 
-def _asked(asked: Asked, order, given: dict) -> tuple[Asked, dict]:
-    """(all options, arrays) of what is given by name."""
-    for key, value in (("batch", asked.batch), ("how", asked.how), ("backend", asked.backend), ("order", order)):
+def _asked(asked: Asked, order, by_name: dict) -> Asked:
+    """All options. by_name: those of BY_NAME. Raises ArgumentError."""
+    given = {"batch": asked.batch, "how": asked.how, "backend": asked.backend, "order": order, **by_name}
+    for key, value in given.items():
         _refuse_array(key, value)
 
-    arrays, marks, others = {}, {}, {}
-    for key, value in given.items():
-        if key in (*MARKS, *OTHERS):
-            _refuse_array(key, value)
+    marks, others = {}, {}
+    for key, value in by_name.items():
         if key in MARKS:
             marks[key] = words(value) if key in NAMES else value
-        elif key in OTHERS:
-            others[key] = value
         else:
-            arrays[key] = value
+            others[key] = value
     if hasattr(order, "__index__"):
         others["order"], order = order, "K"
 
     pairs = tuple(sorted(marks.items())), tuple(sorted(others.items()))
-    return asked._replace(marks=pairs[0], others=pairs[1], order=result_order.checked(order)), arrays
+    return asked._replace(marks=pairs[0], others=pairs[1], order=result_order.checked(order))

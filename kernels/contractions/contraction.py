@@ -110,7 +110,8 @@ class Contraction:
         for price, how, program in self.candidates:
             free = how.with_free_extents()
             if free.reads_extents(program):
-                able.append((price if free == how else free.price(program), free, program))
+                shared = price if free == how else self.shared(free, program, free.price(program))
+                able.append((shared, free, program))
         return able
 
     def render(self, program: Program, how: Organisation):
@@ -121,7 +122,8 @@ class Contraction:
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self.family.choices(program):
+            for of_one, how in self.family.choices(program):
+                price = self.shared(how, program, of_one)
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
@@ -146,6 +148,11 @@ class Contraction:
             low = orders.lower(e, self.sizes, chosen)
             statements = mirrored(e, low.statements)
             yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name, self.entries)
+
+    def shared(self, how: Organisation, program: Program, price: float) -> float:
+        """A price by the threads of a CPU. price: of one; prices of a device count all its threads."""
+        threads = self.backend.threads if self.backend.style == "packs" else None
+        return how.by_threads(program, price, threads) if threads and threads > 1 else price
 
     @functools.cached_property
     def source(self):

@@ -18,6 +18,8 @@ def told(plan) -> list[str]:
     """Lines about a Contraction's organisations."""
     bound = Bound(plan)
     lines = [bound.told()]
+    if plan.backend.style == "packs" and plan.backend.threads > 1:
+        lines.append(f"times of organisations but the library are those of {plan.backend.threads} threads")
     for price, how, _ in plan.candidates:
         time = price * bound.unit
         mark = "  <- chosen" if how.name == plan.how.name else ""

@@ -75,12 +75,12 @@ class FreeContraction:
         if not found:
             return usual
 
-        how = self._kept(*min(found, key=lambda able: able[0]))
+        how = self._kept(usual, *min(found, key=lambda able: able[0]))
         if how == usual.how:
             return usual
         return Contraction(self.text, sizes, self.dtype, self.backend, **{**options, "how": how})
 
-    def _kept(self, least: float, best: Organisation, program: Program) -> Organisation:
+    def _kept(self, usual: Contraction, least: float, best: Organisation, program: Program) -> Organisation:
         """The best organisation, or one of its kind that needs nothing compiled and takes little more."""
         source = best.render(program, quick=self.choice.quick)
         text = source.text if source else ""
@@ -89,7 +89,7 @@ class FreeContraction:
 
         for how in self._compiled.values():
             alike = type(how) is type(best) and not how.serves(program) and how.legal(program)
-            if alike and how.price(program) <= MORE * least:
+            if alike and usual.shared(how, program, how.price(program)) <= MORE * least:
                 return how
         self._compiled[text] = best
         return best

@@ -165,7 +165,7 @@ class ComplexContraction:
 
         size = self.parts.dtype.itemsize
         copies = seconds_of_copies(held / size * n, size) / n
-        memory = moved * READ_AND_WRITTEN / library_costs.pace(style, self.dtype.name, moved * n)
+        memory = moved * READ_AND_WRITTEN / library_costs.pace(style, self.dtype.name, moved * n, of_large=1.0)
         return max(copies, memory) + begin
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:

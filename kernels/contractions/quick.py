@@ -15,16 +15,15 @@ from . import scratch
 KINDS = {np.ndarray}
 
 
-def function(call, came, run, held):
+def function(call, run, held):
     """quick(string, arrays in their order): the result; None where arrays lie otherwise. None: there is no such
     function.
 
-    call: a repeats.Repeat. came: type, type of numbers, shape, strides of the caller's arrays. run: the launch. held:
-    the arrays of a run.
+    call: a repeats.Repeat. run: the launch. held: the arrays of a run.
     """
-    if any(kind is not np.ndarray for kind, *_ in came):
+    if any(kind is not np.ndarray for kind, *_ in call.came):
         return None
-    told = [_lie(call, name, lies, array) for (name, _), lies, array in zip(call.given, came, held)]
+    told = [_lie(call, name, lies, array) for (name, _), lies, array in zip(call.given, call.came, held)]
     seen = array_calls.prepared(told, None)
     launch = run.launch if isinstance(run, scratch.InScratch) else run
     if not isinstance(launch, array_calls.cpu.Again):
@@ -169,16 +168,18 @@ def _taking(call, place: int, lie: array_calls.Lie):
 
 
 def _looked_at(call, seen, run) -> Any:
-    """A result that is given, the last array; or of a launch `run` that C does not do."""
+    """A result that is given; or of a launch `run` that C does not do."""
     if seen is None:
         return None
     look, told, keep = seen
     count, plain = len(call.given), np.ndarray
+    names = [name for name, _ in call.given]
+    result = -1 if call.new else names.index(call.results[0])
 
     def of_all(_, *arrays, keep=keep):
         if len(arrays) != count or {*map(type, arrays)} != KINDS or look(told, *map(id, arrays)):
             return None
-        return call.by(arrays, run) if run else arrays[-1]
+        return call.by(arrays, run) if run else arrays[result]
 
     if run is None or not call.is_plain or count != 2:
         return of_all

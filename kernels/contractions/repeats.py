@@ -22,10 +22,11 @@ from ..engine.backend import array_calls
 from ..engine.timers import contexts, is_timing
 from ..engine.values import EXACT
 from . import quick, quick_device
-from .arrays import NUMBERS, as_arrays, converted
+from .arrays import NUMBERS, as_arrays, check_written, converted
 from .result_order import turned
 
 KEPT = 256  # calls
+ALIGNMENTS = 4  # of outputs that are given, for which launches are kept
 SMALL = 1 << 15  # bytes
 USUAL = (None, None, True, "K", None)  # options of `contract` for a string: batch, how, no output, order, dtype
 USUAL_GIVEN = (None, None, False, "K", None)
@@ -92,12 +93,29 @@ class Repeat:
     apart: bool = False  # the last array that comes is an output, which gets the numbers of the new one
     run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
     quick: Any = None  # result(string, arrays in their order): None where they lie otherwise; None: there is no such
+    others: tuple = ()  # functions like `quick`, for outputs that begin elsewhere in a cache line
+    came: tuple = ()  # how the caller's arrays lie, see `lies`
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
-        run = None if is_timing() else self.run  # timers watch what is bound
+        if is_timing():
+            return self._values(given, None)  # timers watch what is bound
+        functions = [self.quick, *self.others]
+        for place, known in enumerate(functions):
+            found = known and known(None, *given)
+            if found is None:
+                continue
+            if place:
+                self.quick, self.others = known, (*functions[:place], *functions[place + 1 :])
+            return found
+        return self._values(given, self.run)
+
+    def _values(self, given, run):
+        """The outputs. run: the launch; None: bound."""
         if self.apart:
             *given, out = given
+            names = [name for name, _ in self.given]
+            check_written(out, dict(zip(names, given)), self.plan.backend)
             out[...] = self.by(given, run)
             return out
         found = self.by(given, run)
@@ -189,27 +207,31 @@ class Repeat:
         return found[0] if len(found) == 1 else found
 
     def _bind(self, arrays) -> None:
-        self.plan.bind(self._held(arrays), self.n)()
+        held = self._held(arrays)
+        self.plan.bind(held, self.n)()
+        if self.quick and len(self.others) + 1 < ALIGNMENTS and not is_timing():
+            self.others = (*self.others, self.quick)
+            self.prepare(held)
 
     def _held(self, arrays) -> dict:
         """Arrays in their order by name."""
         return {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
 
-    def prepare(self, key, held) -> None:
-        """Finds the launch. key: the signature. held: the arrays of a run, by name. A CPU's outputs that are given may
-        be read-only in a later call: the launch alone does not see that."""
+    def prepare(self, held) -> None:
+        """Finds the launch. held: the arrays of a run, by name. A CPU's outputs that are given may be read-only in a
+        later call: the launch alone does not see that."""
         names = [name for name, *_ in (*self.given, *self.new)]
         run = self.plan.again({name: held[name] for name in names}, self.n)
         if self._only_new or self.plan.backend.memory == "device":
             self.run = quick.by_c(self, run, [held[name] for name in names]) if self._only_new else run
-        has_types = all(dtype and dtype.kind in NUMERIC for _, dtype, *_ in key[-1])
+        has_types = all(dtype and dtype.kind in NUMERIC for _, dtype, *_ in self.came)
         is_usual = has_types and self.result is None and not self.apart
         if not run or not is_usual or len(self.results) != 1:
             return
         if self.plan.backend.memory == "host":
-            self.quick = quick.function(self, key[-1], run, [held[name] for name in names])
+            self.quick = quick.function(self, run, [held[name] for name in names])
         else:
-            self.quick = quick_device.function(self, key[-1], run)
+            self.quick = quick_device.function(self, run)
 
 
 class Kept:
@@ -217,9 +239,10 @@ class Kept:
 
     def __init__(self):
         self.calls: dict[tuple, Any] = {}  # by their signatures
-        # `quick` of the last call with a string, by the string: with a new array as result, with a given one
-        self.last: dict[str | tuple[str, str], Any] = {}  # of another order than "K", by both
-        self.last_given: dict[str, Any] = {}
+        # `quick` of the last call with a text and options: by the text if they are USUAL, else by (text, backend,
+        # options)
+        self.last: dict[Any, Any] = {}
+        self.views: dict[str, Any] = {}  # the same of einsum's strings whose results are views of the operand
 
 
 kept = Kept()
@@ -227,10 +250,11 @@ kept = Kept()
 
 def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
     """A key for a call: equal where two calls differ in the numbers and addresses of their arrays alone. None if an
-    array is a list."""
+    array is a list, or an option has no hash."""
     try:
+        hash((backend, options))
         return text, backend, options, lies(arrays)
-    except AttributeError:
+    except (AttributeError, TypeError):
         return None
 
 
@@ -242,21 +266,30 @@ def lies(arrays) -> tuple:
     )
 
 
-def again(operands, out=None, order="K"):
-    """The result of a string and its operands, if they lie as in the last call with it; else None. operands: the string
-    in front."""
+def as_before(text: str, arrays, backend, options) -> Any:
+    """The result, if a call with the text and these options had arrays that lie as these do; else None.
+
+    arrays: in the text's order; an output that is given comes last.
+    """
+    usual = backend is None and options == USUAL
+    found = again((text, *arrays), text if usual else (text, backend, options))
+    if found is not None:
+        return found
+    call = find(signature(text, arrays, backend, options))
+    return call and call.values(arrays)
+
+
+def again(operands, key) -> Any:
+    """The result of a text and its operands, if they lie as in the last call with it; else None. operands: the text in
+    front. key: of Kept.last."""
     if contexts:
         return None
     try:
-        text = operands[0]
-        if out is None:
-            quick = kept.last.get(text) if order == "K" else kept.last.get((text, order))
-            found = quick and quick(*operands)
-            return as_arrays_by(quick, operands) if quick and found is None else found
-        quick = kept.last_given.get(text) if order == "K" else None
-        return quick and quick(*operands, out)
+        quick = kept.last.get(key)
+        found = quick and quick(*operands)
+        return as_arrays_by(quick, operands) if quick and found is None else found
     except (TypeError, IndexError):
-        return None
+        return None  # another number of operands, an option without a hash
 
 
 def as_arrays_by(quick, operands):
@@ -277,13 +310,8 @@ def of_string(operands) -> Repeat | None:
 
 def find(key: tuple | None) -> Any:
     """The call with a signature."""
-    if key is None:
-        return None
-    try:
-        call = kept.calls.get(key)
-    except TypeError:
-        return None  # an option that is refused later
-    if call and call.quick:
+    call = kept.calls.get(key) if key else None
+    if key and call and call.quick:
         _remember(key, call)
     return call
 
@@ -291,12 +319,8 @@ def find(key: tuple | None) -> Any:
 def _remember(key: tuple, call: Repeat) -> None:
     """Has `again` try a call first."""
     text, backend, options, _ = key
-    if backend is None and options == USUAL:
-        try_first(text, call.quick)
-    elif backend is None and options[:3] == USUAL[:3] and options[4:] == USUAL[4:]:
-        _put(kept.last, (text, options[3]), call.quick)
-    elif backend is None and options == USUAL_GIVEN:
-        _put(kept.last_given, text, call.quick)
+    usual = backend is None and options == USUAL
+    _put(kept.last, text if usual else (text, backend, options), call.quick)
 
 
 def try_first(text: str, quick) -> None:
@@ -304,10 +328,15 @@ def try_first(text: str, quick) -> None:
     _put(kept.last, text, quick)
 
 
-def _put(last: dict, text: str | tuple[str, str], quick) -> None:
+def try_view(text: str, quick) -> None:
+    """Has einsum try a function first, for a string whose result is a view."""
+    _put(kept.views, text, quick)
+
+
+def _put(last: dict, key: str | tuple, quick) -> None:
     if len(last) >= KEPT:
         last.clear()
-    last[text] = quick
+    last[key] = quick
 
 
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
@@ -328,7 +357,7 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
     copied = tuple((name, y[1]) for name, x, y in zip(names, came, now) if x[1] is None or x[1:4:2] != y[1:4:2])
     if copied and set(call.results) & set(names):
         return
-    put(key, dataclasses.replace(call, copied=copied)).prepare(key, taken)
+    put(key, dataclasses.replace(call, copied=copied, came=key[-1])).prepare(taken)
 
 
 def put(key: tuple, call):

@@ -27,9 +27,13 @@ MULTIPLIED = 1 << 14  # complex numbers, up to which multiply is done sooner tha
 INDICES, OPERANDS = 20, 8  # of NumPy's einsum, of any release; it has more
 TINY, TINY_WITH_GAPS, TINY_REAL = 512, 2048, 256  # products of numbers, up to which NumPy's einsum is done sooner
 # Seconds of a product of complex numbers by NumPy's einsum, from run to run, by whether a core works on 64 bytes at
-# once: as measured on a Xeon, 2.3 to 3.9 ns; the other in the ratio of short sums
-WALKED = {True: 3.6e-9, False: 2.25e-9}
-BEGIN = 5e-6  # seconds of such a call
+# once: as measured on a Xeon, 1.6 to 3.9 ns; the other in the ratio of short sums
+WALKED = {
+    "complex128": {True: 2.6e-9, False: 2.25e-9},
+    "complex64": {True: 2.2e-9, False: 2.25e-9},
+}
+ACROSS = 2.2  # times as long, where an operand lies across another
+BEGIN = 3e-6  # seconds of such a call
 STACK = 8  # matrices, up to which matmul makes a call each
 # Products of matrices that BLAS does not take as they lie, up to which matmul begins sooner than dot; and real numbers
 # with gaps, up to which multiply is done sooner than a kernel; and numbers of sums that einsum begins sooner
@@ -113,7 +117,8 @@ def walk_within(s: Subscripts, arrays, seconds: float) -> Call | None:
     if max(map(_nearest, lies)) <= SHORT or count > max(numbers, 1) * FEW:
         return None  # runs begin too often, or number by number is too inexact
 
-    took = BEGIN + count * WALKED[cpu.has_whole_vectors(cpu.target())]
+    each = WALKED[arrays[0].dtype.name][cpu.has_whole_vectors(cpu.target())]
+    took = BEGIN + count * each * (ACROSS if _is_crossed(s, lies) else 1.0)
     return _checked(_by_einsum(s), lies).lying(lies) if took < seconds else None
 
 
@@ -195,6 +200,17 @@ def _is_walk(s: Subscripts, sizes, lies) -> bool:
 def _nearest(lie: array_calls.Lie) -> int:
     """The extent of the dimension along which an array's numbers lie nearest."""
     return min(zip(map(abs, lie.strides), lie.shape), default=(0, 1))[1]
+
+
+def _is_crossed(s: Subscripts, lies) -> bool:
+    """Whether operands lie side by side along different indices, of which one has numbers far apart in another."""
+    nearest = [_nearest_index(own, lie) for own, lie in zip(s.operands, lies)]
+    return any(index in own and index != near for index in nearest for own, near in zip(s.operands, nearest))
+
+
+def _nearest_index(own, lie: array_calls.Lie) -> str:
+    """The index along which an array's numbers lie nearest."""
+    return min(zip(map(abs, lie.strides), own))[1] if own else ""
 
 
 def _by_einsum(s: Subscripts) -> Callable:

@@ -21,18 +21,6 @@ def values(text: str, arrays: dict, asked: Asked):
             f"order={asked.order!r} is for strings of einsum; statements name the indices in memory's order."
         )
 
-    # Statements as in a call before.
-    if not asked.others:
-        options = asked.batch, asked.how, asked.marks, tuple(arrays)
-        asked = asked._replace(repeated=repeats.signature(text, arrays.values(), asked.backend, options))
-        call = repeats.find(asked.repeated)
-        if call:
-            return call.values(tuple(arrays.values()))
-    return _planned(text, arrays, asked)
-
-
-def _planned(text: str, arrays: dict, asked: Asked):
-    """Values of the outputs of a text that comes for the first time."""
     script = read_text(text, asked.batch, asked.marks)
     e = script.expression
     _check_names(e, arrays)

@@ -50,7 +50,7 @@ def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype
         check_written(out, arrays, backend)
 
     # A call as one before.
-    asked = asked._replace(repeated=_signature(asked, arrays, out, dtype))
+    asked = asked._replace(repeated=_signature(asked, arrays, out))
     call = repeats.find(asked.repeated)
     if call:
         return call.values([*arrays.values()] if out is None else [*arrays.values(), out])
@@ -130,16 +130,18 @@ def _operand(name: str, given, backend):
 
 def _is_usual(asked: Asked, out, dtype) -> bool:
     """Whether the call has no options."""
+    if asked.marks or asked.others:
+        return False
     return asked.batch is asked.backend is asked.how is out is dtype is None and asked.order == "K"
 
 
-def _signature(asked: Asked, arrays, out, dtype) -> tuple | None:
+def _signature(asked: Asked, arrays, out) -> tuple | None:
     """The signature of a call of a string; None: it is not kept."""
-    if asked.repeated is None or asked.marks or asked.others:
+    if asked.repeated is None:
         return None
+    text, options = asked.repeated
     given = [*arrays.values()] if out is None else [*arrays.values(), out]
-    options = asked.batch, asked.how, out is None, asked.order, dtype
-    return repeats.signature(asked.repeated[0], given, asked.backend, options)
+    return repeats.signature(text, given, asked.backend, options)
 
 
 def _keepers(s: einsum.Subscripts, arrays, sizes, name: str) -> frozenset[str]:

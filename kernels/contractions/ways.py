@@ -29,6 +29,9 @@ FROM_LARGE = 3.0  # times a copy takes as long from a large, slow last cache
 LANES_FROM_LARGE = 2.5  # the same of loads of entries side by side: each of them is a cache line of its own
 HINDER = {"BATCH": 3.0, "ALONG": 2.5, "FOLDED": 2.5}  # exponents of the norm of multiply-adds and loads, by mode
 IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
+LANES_IN_PIECES = (
+    10.0  # the same of entries side by side, from a quarter of the second cache on, beside a slow last one
+)
 NEAR = 32 << 10  # bytes of the first cache
 FARTHER = ((1, NEAR), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
 WAITING = 5.0  # vector operations in the four cycles that a sum waits for the turn before: one or two a cycle
@@ -243,7 +246,8 @@ class _Tiles(NamedTuple):
 
         lane = self._lane(f, q)
         if lane == 0:
-            return count * SPREAD * self._of_line(f, q, self._farther(f, q, rows), rows, columns)
+            piece = count if level.mode == "BATCH" else rows
+            return count * SPREAD * self._of_line(f, q, self._farther(f, q, piece), rows, columns)
         if lane == 1:
             return count * LOAD * self._farther(f, q, columns * self.width)
         return count * self.width * SPREAD  # number by number
@@ -286,9 +290,17 @@ class _Tiles(NamedTuple):
         pieces = self.level.mode == "ALONG" and steps and min(steps) > piece
         held = numbers * LINE // self.width
         times: float = farther(held)
+        if held > self.width * cpu.second_cache() / 4 and self._lanes_wait(f, steps, piece):
+            return times * LANES_IN_PIECES
         if self.level.mode == "BATCH" and held > cpu.second_cache() and host_rates.has_large_cache():
             times *= LANES_FROM_LARGE
         return times * (IN_PIECES if pieces and times > 1 else 1)
+
+    def _lanes_wait(self, f: int, steps, piece: int) -> bool:
+        """Whether entries side by side read pieces of an array that all of them have from a slow cache. steps: from
+        turn to turn of the sum."""
+        common = self.level.mode == "BATCH" and self.level.nest.names[f] in self.common
+        return common and bool(steps) and min(steps) > piece and host_rates.has_large_cache()
 
 
 def _beside(arithmetic: float, loads: float, exponent: float) -> float:

@@ -293,6 +293,8 @@ def test_moves_are_views(text, shape):
     for options in (dict(order="C"), dict(dtype=np.complex128)):
         assert not np.shares_memory(einsum(text, a, **options), a)
 
+    again = einsum(text, a)  # also after contract had the string
+    assert np.shares_memory(again, a) and again.flags.writeable == view.flags.writeable
     view[...] = -1.0
     assert np.all(np.einsum(text, a) == -1.0)
 

@@ -159,6 +159,55 @@ def test_a_product_of_three_may_be_taken_at_once():
     assert all(len(p.statements) == 2 for p in chain.programs)
 
 
+# ---- threads --------------------------------------------------------------------------------------------------------
+
+
+def by_usual_rates(monkeypatch, library: float = 1.0) -> None:
+    """library: times the usual pace of NumPy's products. Memory and packing take no time."""
+    rates = host_rates.usual("float64")._replace(memory=1e15, factor=0.0)
+    monkeypatch.setattr(host_rates, "of", lambda dtype: rates._replace(library=rates.library * library))
+
+
+@pytest.mark.parametrize("threads, library, how", [(1, 1.0, "library"), (8, 1.0, "direct"), (8, 8.0, "library")])
+def test_threads_count_in_the_choice(monkeypatch, threads, library, how):
+    """A product of large matrices: `direct` has the backend's threads, NumPy's library its own, whose pace is
+    measured."""
+    by_usual_rates(monkeypatch, library)
+    plan = Contraction(
+        "o[i k] = a[i j] b[j k]", dict(j=600, k=600), backend=get_backend("cpu", threads=threads), entries=600
+    )
+    assert plan.how.name == how
+    assert ("8 threads" in plan.explain()) == (threads == 8)
+
+
+@pytest.mark.parametrize("how, entries, times", [("rows", 3, 3), ("rows", 100, 4), ("lanes", 8, 1), ("lanes", 16, 2)])
+def test_threads_share_entries(monkeypatch, how, entries, times):
+    """Each has entries of its own, by `lanes` packs of eight."""
+    by_usual_rates(monkeypatch)
+    plans = [
+        Contraction(
+            "o[e i k] = a[e i j] b[e j k]",
+            dict.fromkeys("ijk", 6),
+            backend=get_backend("cpu", threads=threads),
+            how=how,
+            entries=entries,
+        )
+        for threads in (1, 4)
+    ]
+    assert plans[0].seconds == pytest.approx(times * plans[1].seconds)
+
+
+def test_steps_have_their_own_shares(monkeypatch):
+    """Of a chain by `apart` a product by the library takes as long by any number of threads."""
+    by_usual_rates(monkeypatch)
+    text, sizes = "o[i j] = w[g] a[g i] b[g j]", dict(g=20000, j=300)
+    one, four = (
+        Contraction(text, sizes, backend=get_backend("cpu", threads=threads), how="apart", entries=300)
+        for threads in (1, 4)
+    )
+    assert four.seconds < one.seconds < 4.001 * four.seconds
+
+
 # ---- prices on a core ---------------------------------------------------------------------------------------------
 
 
@@ -201,14 +250,14 @@ def test_rows_that_begin_inside_cache_lines_cost_more(monkeypatch):
 
 @pytest.mark.parametrize("matrix", ["n i", "i n"])
 def test_a_matrix_times_a_vector_streams_from_a_large_cache(matrix, monkeypatch):
-    """8 MB, at the pace of the other organisations: on a Xeon of the fourth generation 16 MB of complex128 took the
+    """8 MB, nearly at the pace of other organisations: on a Xeon of the fourth generation 16 MB of complex128 took the
     library 0.73 and 1.2 ms, a real contraction, which was chosen, 1.2 and 3.1. Arithmetic takes no time."""
     monkeypatch.setattr(host_rates, "of", lambda dtype: ZEN4._replace(library=1e15, factor=0.0))
     monkeypatch.setattr(host_rates, "has_large_cache", lambda: True)
     monkeypatch.setattr(library_costs.cpu, "second_cache", lambda: 2 << 20)
     vector = seconds(f"o[n] = a[{matrix}] b[i]", "library", 1000, i=1000)
     columns = seconds(f"o[n q] = a[{matrix}] b[i q]", "library", 1000, i=1000, q=2)
-    assert 1.4 * vector < columns
+    assert 1.2 * vector < columns
 
 
 @pytest.mark.parametrize("extent, waits", [(144, True), (64, False)])
@@ -253,6 +302,13 @@ FROM_LARGE_CACHE = [
     ("o[b] = a[i b] c[i j b] d[j b]", dict(i=3, j=3), 200000, "lanes"),  # 1.1 ms; sweep 2.5, whose runs are read again
     ("o[e d i] = a[e q d] b[q i]", dict(d=3, q=27, i=20), 2000, "rows"),  # 129 us; direct 356
     ("o[p r] = a[p q r s] d[q s]", dict(q=31, r=31, s=31), 31, "sweep"),  # 450 us; rows 860: broken squares
+    ("o[j] = a[i j] b[i j]", dict(i=300), 300, "sweep"),  # 40 us; lanes 75, whose scratch leaves the first cache
+    ("o[i j] = a[i j] b[j i]", dict(j=300), 300, "sweep"),  # 99 us; lanes 160
+    ("o[i n] = a[i j n] b[j n]", dict(j=5, n=20000), 5, "sweep"),  # 304 us; rows 359, by pieces of a sum
+    ("o[i k] = a[i j k]", dict(j=70, k=80), 60, "sweep"),  # 102 us; rows 125
+    ("o[p q] = a[g p] b[g q] w[g]", dict(g=5000, q=50), 50, "apart"),  # 950 us; lanes 1520, which wait for pieces
+    ("o[p q] = a[g p] b[g q] w[g]", dict(g=1000, q=20), 20, "lanes"),  # 36 us; rows 65
+    ("o[x y z] = a[x y z s] b[s]", dict(y=30, z=30, s=10), 30, "folded"),  # 93 us; the library 159, of short rows
 ]
 
 

@@ -195,6 +195,54 @@ def test_a_given_array_that_no_kernel_can_write_comes_again():
             np.testing.assert_array_equal(out, factor * a @ b)
 
 
+def is_planned(*_, **__):
+    raise AssertionError("a call that came before is planned again")
+
+
+OPTIONS = (dict(how="direct"), dict(how="rows"), dict(how="library"), dict(order=0), dict(free=True), dict(batch="e"))
+
+
+@pytest.mark.parametrize("options", (*OPTIONS, dict(dtype="float64"), dict(backend="cpu"), dict(order="F")))
+@pytest.mark.parametrize("is_given", [False, True])
+def test_calls_with_options_come_again(monkeypatch, options, is_given):
+    """The same options find the call: nothing is read, planned or bound. Other options are other calls."""
+    rng = np.random.default_rng(17)
+    made = np.asfortranarray if options.get("order") == "F" else np.ascontiguousarray
+    for turn in range(3):
+        a, b = whole(rng, (5, 4, 6)), whole(rng, (5, 6, 3))
+        given = dict(out=made(np.full((5, 4, 3), np.nan))) if is_given else {}
+        found = contract(TEXT, a, b, **options, **given)
+        assert np.array_equal(found, a @ b)
+        assert found is given.get("out", found)
+        if turn == 1:
+            monkeypatch.setattr(string_call, "plan_of", is_planned)
+            monkeypatch.setattr(Contraction, "bind", is_planned)
+
+
+def test_calls_that_differ_in_one_option():
+    """Calls that differ in one option alone do not stand for each other."""
+    a = np.arange(12.0).reshape(3, 4)
+    for _ in range(3):
+        assert contract("ij->ji", a, order="C").flags.c_contiguous
+        assert contract("ij->ji", a, order="F").flags.f_contiguous
+        assert contract("ij,ij->ij", a, a, dtype="complex128").dtype == complex
+        assert contract("ij,ij->ij", a, a).dtype == float
+
+
+@pytest.mark.parametrize("names", list(itertools.permutations("oab")))
+def test_statements_with_a_given_output_come_again(monkeypatch, names):
+    """The output is returned, wherever it stands among the arrays, and begins where it wants in a cache line."""
+    monkeypatch.setattr(repeats, "kept", repeats.Kept())
+    rng = np.random.default_rng(18)
+    for turn, offset in enumerate((64, 72, 64, 72, 80)):
+        a, b = whole(rng, (5, 4, 4)), whole(rng, (5, 4, 4))
+        arrays = dict(a=a, b=b, o=at(np.zeros((5, 4, 4)), offset))
+        found = contract("o[e i k] = a[e i j] b[e j k]", **{name: arrays[name] for name in names})
+        assert found is arrays["o"] and np.array_equal(found, a @ b)
+        if turn == 1:
+            monkeypatch.setattr(Contraction, "bind", is_planned)
+
+
 def test_an_array_that_is_read_only_later():
     o = np.empty((5, 4, 4))
     a = np.ones((5, 4, 4))
@@ -572,7 +620,7 @@ def test_one_array_is_another(call, dtype, text):
 def test_nothing_beside_the_result_is_written(how, dtype):
     """A given array wherever it begins, between bytes that stay as they are."""
     rng = np.random.default_rng(13)
-    for offset in (64, 72, 80, 65, 64, 96):
+    for offset in (72, 65, 64, 72, 80, 65, 64, 96):
         a, b = whole(rng, (5, 6), dtype), whole(rng, (6, 7), dtype)
         wanted = a @ b
         room = scratch.aligned(wanted.nbytes + 2 * offset)

@@ -189,7 +189,7 @@ def test_a_view_goes_to_other_libraries():
 
 
 def test_operands_are_not_copied(monkeypatch):
-    """Transposed arrays, and a transposed output, go to the kernel as they are, at the first call and at the next."""
+    """Transposed arrays, and a transposed output, go to the kernel as they are; the next call binds nothing."""
     a, b = whole(np.random.default_rng(5), ((4, 3), (5, 4)))
     out = np.empty((5, 3)).T
     found = []
@@ -201,6 +201,7 @@ def test_operands_are_not_copied(monkeypatch):
     )
 
     for _ in range(2):
+        out[...] = np.nan
         assert contract("ij,jk->ik", a.T, b.T, out=out) is out
         assert np.array_equal(out, a.T @ b.T)
 
@@ -208,7 +209,7 @@ def test_operands_are_not_copied(monkeypatch):
         assert np.shares_memory(arrays["operand0"], a) and np.shares_memory(arrays["operand1"], b)
         assert np.shares_memory(arrays["out"], out)
 
-    assert len(found) == 2
+    assert len(found) == 1
 
 
 def test_orders_have_calls_of_their_own(every_backend, monkeypatch):

@@ -157,6 +157,14 @@ class Apart(Organisation):
             seconds = besides + sum(step.seconds for step in self.steps(p))
         return BESIDE * seconds / of_price
 
+    def by_threads(self, p: Program, price: float, threads: int) -> float:
+        """Each step has its own share."""
+        alone = together = 0.0
+        for step in self.steps(p):
+            alone += step.seconds
+            together += step.how.by_threads(step.program, step.seconds, threads)
+        return price * together / alone if alone else price
+
     def sums_by_a_vendor(self, p: Program) -> bool:
         return any(step.how.sums_by_a_vendor(step.program) for step in self.steps(p))
 

@@ -80,6 +80,10 @@ class Organisation:
         """The model's price of an entry. least: the price of the best organisation before that is not SPECIAL."""
         raise NotImplementedError
 
+    def by_threads(self, p: Program, price: float, threads: int) -> float:
+        """The price by so many threads of a CPU. price: by one."""
+        return price / threads
+
     def waits(self, p: Program) -> float:
         """How many times as long a usual batch takes because it does not fill the device. 1 for organisations whose
         price counts that."""

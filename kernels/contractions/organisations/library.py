@@ -209,6 +209,10 @@ class HostLibrary(Library):
 
     STYLE: ClassVar[str] = "packs"
 
+    def by_threads(self, p: Program, price: float, threads: int) -> float:
+        """It has threads of its own, which the measured rates count."""
+        return price
+
 
 @dataclasses.dataclass(frozen=True)
 class DeviceLibrary(Library):

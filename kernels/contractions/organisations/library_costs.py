@@ -100,6 +100,7 @@ CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds to
 # The same if the copy that measured the pace ran in the last cache. Its output was read before it was written, which
 # the pace does not count
 LARGE_CACHED = 1.5
+LARGE_STREAMED = 1.25  # the same of a matrix that a library multiplies with a vector
 TRANSPOSED, BROKEN = 2e-10, 3.5e-9  # seconds of a number in a square, and of what is left of a run, on a Zen 4
 COPIED = 2.0  # times the bytes of a copy, which count for the last cache: 8, 16, 31 of 32 MB ran at 56, 29, 13 GB/s
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
@@ -137,14 +138,14 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
     )
 
 
-def pace(style: str, dtype: str, held: float) -> float:
-    """Bytes a second of arrays of so many bytes together."""
-    return rates(style, dtype).memory * _faster(style, held)
+def pace(style: str, dtype: str, held: float, of_large: float | None = None) -> float:
+    """Bytes a second of arrays of so many bytes together. of_large: see `_faster`."""
+    return rates(style, dtype).memory * _faster(style, held, of_large)
 
 
 def _faster(style: str, held: float, of_large: float | None = None) -> float:
     """Times the pace of memory, of arrays of so many bytes together. of_large: for arrays in the last cache if the
-    copy that measured the pace ran there; None: LARGE_CACHED."""
+    copy that measured the pace ran there, 1.0 of copies; None: LARGE_CACHED."""
     if style != "packs":
         return 1.0
     if not host_rates.has_large_cache():
@@ -195,9 +196,9 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
     held = moved - size * m * n * count * (r.stored - 1)
-    # A matrix times a vector streams the matrix at the pace of the other organisations, as a copy of it does not.
-    of_large = None if min(m, n) == 1 else 1.0
-    memory = moved / (rates(style, dtype).memory * _faster(style, held, of_large))
+    # A matrix times a vector streams the matrix, nearly at the pace of the other organisations; a copy of it does not.
+    of_large = LARGE_STREAMED if min(m, n) == 1 else 1.0
+    memory = moved / pace(style, dtype, held, of_large)
 
     if style == "packs":
         overlap, of_packed = (1 + (OVERLAP - 1) * share for share in (cached(held), _near(held)))
@@ -371,6 +372,7 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
     """Bytes that move. entries: that are worked on at once."""
     r, n, size = rates(style, p.dtype), usual_batch(p), np.dtype(p.dtype).itemsize
     moved = past = held = 0.0
+    anew = style == "packs" and _reads_anew(p, size)
 
     for a in p.arguments:
         read = moving(p, a)
@@ -382,7 +384,7 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
         if is_output and not is_updated and passes(style, p, a):
             past += each * size
             continue
-        times = 1.0
+        times = float(max(_readers(p, a.name), 1)) if anew and a.place is not None else 1.0
         if is_output:
             times = 2.0 if is_updated else r.stored
         moved += each * times * size
@@ -398,6 +400,13 @@ def _bytes(style: str, p: Program, entries: int = 1) -> Bytes:
             moved, past = (moved, past + again) if from_memory(a.size * size) else (moved + again, past)
 
     return Bytes(moved, past, held)
+
+
+def _reads_anew(p: Program, size: int) -> bool:
+    """Whether each statement reads its arrays of an entry from a large, slow last cache, since the second one does not
+    hold them from one statement to the next. size: bytes of a number."""
+    entry = size * sum(a.size for a in p.arguments)
+    return host_rates.has_large_cache() and entry > cpu.second_cache()
 
 
 def moving(p: Program, a) -> int:

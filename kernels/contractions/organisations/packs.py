@@ -14,6 +14,7 @@ from ...engine.backend import cpu
 from ...engine.backend.base import Source
 from ...engine.backend.record import record
 from .. import host_rates, render_packs, ways as ways_of
+from ..expression import Statement
 from ..plan import Array, Program, nest
 from ..ways import WIDTH
 from . import library_costs
@@ -27,8 +28,13 @@ AHEAD = 128  # bytes from a cache line to the next that is wanted: lines farther
 FAR_LINE = 1.5e-8, 3e-9  # seconds of such a line from memory and from the last cache, as measured: 15 to 22 and 3 ns
 PIECE_LINE = 3e-9  # the same of an array that all entries read anew, at equal distances
 PIECES_APART = 512  # bytes: of such lines
+# Times that an array takes to come from a large, slow last cache, beside a sweep: in pieces (`_in_pieces`), or folded
+IN_PIECES, FOLDED_FROM_LARGE = 1.6, 1.25
 FROM_LARGE = 1.6  # see `_waits_for_cache`; eight products of 1600 x 1600 x 1600 took 1.4 to 2.4 times as long
 FROM_SECOND = 1.6e-11  # seconds of a byte of scratch that is written to the second cache and read from there
+# The same beside a large, slow last cache: of all scratch that the first cache does not hold with what else it has. In
+# between, from FEW_BYTES on, of a share. A pack of 64 bytes took 2 to 3 ns longer there, of smaller scratch nothing
+FROM_SECOND_OF_LARGE, FEW_BYTES = 4e-11, 4 << 10
 SPILLED = 3  # times that scratch beyond the second cache moves: written, which reads it before, and read
 SPILLED_FAR = 6  # the same beside a large, slow last cache
 ALONE = 3.0  # of a number that is copied alone, where cores do whole vectors at once: they wait for it longer
@@ -105,7 +111,16 @@ class Packs(OnHost):
                 copied += a.size * max(ways_of.farther(a.size * size), BEYOND)
 
         work *= _waits_for_cache(p)
+        apart += _far_streams(p, self.ways)
         return _with_memory(work + copied * COPIED / WIDTH[p.dtype], p, apart=apart)
+
+    def by_threads(self, p: Program, price: float, threads: int) -> float:
+        """Each thread has entries of its own."""
+        return price / min(threads, self._parts(library_costs.usual_batch(p), p.dtype))
+
+    def _parts(self, n: int, dtype: str) -> int:
+        """Parts of a batch of n entries that threads can have."""
+        return n
 
     @staticmethod
     def _bypasses(p: Program, a: Array) -> bool:
@@ -195,6 +210,9 @@ class Lanes(Packs):
 
         return _with_memory((packs * work + once) / n, p, width, packs * apart / n)
 
+    def _parts(self, n: int, dtype: str) -> int:
+        return -(-n // WIDTH[dtype])
+
     @staticmethod
     def _turns(a: Array, width: int) -> float:
         """Vector operations of a pack of entries that are copied, for each part of an array that lies a batch apart."""
@@ -222,10 +240,39 @@ def _waits_for_cache(p: Program) -> float:
     return FROM_LARGE if host_rates.has_large_cache() and held > cpu.second_cache() else 1.0
 
 
+def _far_streams(p: Program, ways) -> float:
+    """Seconds of an entry that arrays take longer to come from a large, slow last cache than a sweep of them."""
+    held = library_costs.held_bytes(p, library_costs.usual_batch(p))
+    if not host_rates.has_large_cache() or held <= cpu.second_cache():
+        return 0.0
+
+    times = dict.fromkeys((a.name for a in p.arguments), 1.0)
+    for s, way in zip(p.statements, ways):
+        for name in nest(p, s).names[1:] if way == "folded" else _in_pieces(p, s):
+            times[name] = FOLDED_FROM_LARGE if way == "folded" else IN_PIECES
+    size = np.dtype(p.dtype).itemsize
+    more = sum(size * a.size * (times[a.name] - 1) for a in p.arguments if a.place is not None)
+    return more / library_costs.pace("packs", p.dtype, held)
+
+
+def _in_pieces(p: Program, s: Statement) -> set[str]:
+    """Arrays of which a sum, along which no lanes lie, takes pieces far apart: none is asked for ahead."""
+    n, size, found = nest(p, s), np.dtype(p.dtype).itemsize, set()
+    for q in n.products:
+        for f in q.factors:
+            steps = [loop.step[f] for loop in q.sums if loop.step[f]]
+            if steps and min(steps) * size > PIECES_APART:
+                found.add(n.names[f])
+    return found
+
+
 def _spilled(p: Program, width: int) -> float:
     """Seconds of a pack of entries for what its scratch moves beyond the first cache, and beyond the second."""
     size = np.dtype(p.dtype).itemsize
     scratch = width * size * sum(a.size for a in p.arguments if a.place is not None)
+    if scratch <= library_costs.CACHE and host_rates.has_large_cache():
+        share = (scratch - FEW_BYTES) / (ways_of.NEAR - FEW_BYTES)
+        return scratch * FROM_SECOND_OF_LARGE * min(max(share, 0.0), 1.0)
     if scratch <= library_costs.CACHE:
         return max(scratch - ways_of.NEAR, 0) * FROM_SECOND
     times = SPILLED_FAR if host_rates.has_large_cache() else SPILLED

@@ -14,7 +14,8 @@ struct Array {
     intptr_t dtype; // the object's address
     int flags;
 };
-constexpr int WRITEABLE = 0x0400, WITHOUT_GAPS = 0x0001 | 0x0002; // rows or columns one behind the other
+constexpr int WRITEABLE = 0x0400, ALIGNED = 0x0100; // of whole numbers, as NumPy's dot wants its output
+constexpr int WITHOUT_GAPS = 0x0001 | 0x0002;       // rows or columns one behind the other
 constexpr int LINE = 64;
 constexpr int MOST = 6;
 constexpr int MOST_BYTES = 4096; // of a record
@@ -35,7 +36,7 @@ static const Array &array_at(const intptr_t object, const intptr_t head) { retur
 static bool is_known(const Array &a, const Known &known, const intptr_t *extents) {
     if (a.dtype != known.dtype || a.dimensions != known.dimensions) return false;
     if (known.on_line >= 0 && known.on_line != ((uintptr_t)a.data % LINE == 0)) return false;
-    if (known.written && !(a.flags & WRITEABLE)) return false;
+    if (known.written && (~a.flags & (WRITEABLE | ALIGNED))) return false;
     const intptr_t *steps = extents + known.dimensions;
     // No memcmp: behind it, a kernel that loads numbers one by one took Zen 4 five times as long
     for (int k = 0; k < a.dimensions; ++k)
