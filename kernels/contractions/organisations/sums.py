@@ -186,7 +186,7 @@ class Sums(InParts):
         bytes of a number."""
         v, many = self.near, threads.size(q.sums)
         whole, turns = many // (self.team * v), -(-many // (self.team * v))
-        at_once = min(_at_once(v, size), turns)
+        at_once = _even(-(-turns // self.parts), _at_once(v, size))
         term = " ".join(self._term(n, q, edges, names))
 
         # The block's part: 0 where all have the whole sum. The compiler must not know that: it makes straight code of a
@@ -317,6 +317,11 @@ def _longest(n: Nest) -> int:
 def _at_once(near: int, size: int) -> int:
     """Loads of a lane that are under way together. size: bytes of a number."""
     return min(max(UNDER_WAY // (near * size), FEWEST), MOST)
+
+
+def _even(turns: int, most: int) -> int:
+    """Turns whose loads are under way together, at most so many, so that the last of them has few beyond the end."""
+    return -(-turns // -(-turns // most))
 
 
 def _has_light(p: Program, n: Nest) -> bool:
