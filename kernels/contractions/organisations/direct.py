@@ -36,7 +36,13 @@ class Rates(NamedTuple):
     memory: float  # bytes a second
     cache: float  # bytes a second between multiprocessors and the second cache
     flops: float  # a second
-    along: float  # times the arithmetic's time if both factors run along the sum
+    # Times the arithmetic's time if both factors run along the sum: in one order of its terms; in two, so that one of
+    # them is copied in short runs
+    along: float
+    apart: float
+    singly: (
+        float  # times the work's time for each factor whose neighbours do not lie so that several are copied at once
+    )
     narrow: float  # times the stores' time that is added if a lane stores less than 16 bytes
     wave: float  # seconds that a wave of blocks waits at its begin and its end
     alone: float  # seconds in which nothing else is done: the launch, the first numbers, the last ones
@@ -44,12 +50,13 @@ class Rates(NamedTuple):
 
 
 RATES = {
-    "float64": Rates(3.04e12, 6.73e12, 5.5e13, 1.2, 1.4, 3.4e-6, 3e-6, 2.1),
-    "float32": Rates(2.25e12, 5.62e12, 7.62e13, 1.45, 0.67, 0.0, 3.5e-6, 2.05),
+    "float64": Rates(3.04e12, 6.73e12, 5.5e13, 1.2, 1.6, 1.0, 1.4, 3.4e-6, 3e-6, 2.1),
+    "float32": Rates(2.25e12, 5.62e12, 7.62e13, 1.05, 1.5, 1.3, 0.67, 0.0, 3.5e-6, 2.05),
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
 PARTS_ADDED = 3.5e-6  # seconds of the kernel that adds up parts of a sum, beside its bytes, on an H200
+LATE = 0.92e-6  # seconds for each step by which a sum of double precision is shorter than the copies ahead
 LEAST_STEPS = 2  # of a part of a sum
 PARTS_OF_MANY, BLOCKS = 24, 1056  # parts of a sum, at most, where all tiles have more blocks than these
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
@@ -243,15 +250,28 @@ class Direct(Organisation):
         if waves < FEW_WAVES:
             waves = math.ceil(waves)
 
-        both = plan.lie.left_along and plan.lie.right_along
         steps = plan.steps / flow.parts
         flops = 2.0 * tile.rows * tile.columns * tile.depth * steps * at_once * waves
-        arithmetic = flops / rates.flops * (rates.along if both else 1.0) * (TOGETHER if waves <= 1 else 1.0)
+        lies = self._lies(plan, p.dtype)
+        arithmetic = flops / rates.flops * lies * (TOGETHER if waves <= 1 else 1.0)
         waiting = waves * rates.wave
 
         times = (memory, cache, arithmetic, waiting)
         together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
-        return together + rates.alone + (PARTS_ADDED if flow.parts > 1 else 0)
+        return together + rates.alone + self._late(steps, p.dtype) + (PARTS_ADDED if flow.parts > 1 else 0)
+
+    def _lies(self, plan: Layout, dtype: str) -> float:
+        """Times the arithmetic's time by how the factors lie."""
+        rates, lie = RATES[dtype], plan.lie
+        singly = rates.singly ** [lie.left_wide, lie.right_wide].count(1)
+        if not (lie.left_along and lie.right_along):
+            return singly
+        fastest = plan.sums.digits[0].step
+        return rates.along * singly if fastest[LEFT] == fastest[RIGHT] else rates.apart
+
+    def _late(self, steps: float, dtype: str) -> float:
+        """Seconds that a sum of few steps waits for its numbers."""
+        return LATE * max(self.flow.stages - steps, 0) if dtype == "float64" else 0.0
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)

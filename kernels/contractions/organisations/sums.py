@@ -33,7 +33,8 @@ LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
 UNDER_WAY = 64  # bytes that a lane asks for before it adds
 FEWEST, MOST = 4, 16  # loads that these are
-SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
+SINGLY = 1.5  # times the cache's time where the lanes of a number read one number at a time
+NEAR, OF_NEAR = 1 << 15, 0.4  # bytes of a factor that the first cache holds; times the second one's time
 ONE_BY_ONE = 1.05  # times the memory's time there
 PAIRS = 1.15  # times the memory's time where a lane has a complex number for itself
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
@@ -131,9 +132,17 @@ class Sums(InParts):
         return threads.effort(p) * price_of("sums")
 
     def _read(self, p: Program) -> float:
-        """Seconds of an entry: each number of the output reads its factors anew, from the second cache at best."""
+        """Seconds of an entry: each number of the output reads its factors anew, small ones from the first cache, others
+        from the second at best."""
+        size, read = np.dtype(p.dtype).itemsize, 0.0
+        (n,) = threads.nests(p)
+        for q in n.products:
+            for f in q.factors:
+                array = p.arrays[n.names[f]]
+                common = array.place is None and not array.mixed and array.size * size <= NEAR
+                read += n.size * threads.size(q.sums) * (OF_NEAR if common else 1.0)
         singly = self.lanes > 1 and self.near == 1
-        return threads.work(p) * np.dtype(p.dtype).itemsize / device.CACHE * (SINGLY if singly else 1.0)
+        return read * size / device.CACHE * (SINGLY if singly else 1.0)
 
     def serves(self, p: Program) -> str:
         if not self._has_whole_teams:
