@@ -30,33 +30,55 @@ ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
 class Rates(NamedTuple):
-    """Rates of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100; `alone`
-    of float32 by small products on an H200."""
+    """Rates of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100; `alone` of float32, `late`
+    and how factors lie by products on an H200."""
 
     memory: float  # bytes a second
     cache: float  # bytes a second between multiprocessors and the second cache
     flops: float  # a second
-    # Times the arithmetic's time if both factors run along the sum: in one order of its terms; in two, so that one of
-    # them is copied in short runs
+    # Times the arithmetic's time: both factors run along the sum in one order of its terms; in two orders, so that one of
+    # them is copied in short runs; for each other factor whose numbers are copied one by one
     along: float
     apart: float
-    singly: (
-        float  # times the work's time for each factor whose neighbours do not lie so that several are copied at once
-    )
+    singly: float
     narrow: float  # times the stores' time that is added if a lane stores less than 16 bytes
     wave: float  # seconds that a wave of blocks waits at its begin and its end
     alone: float  # seconds in which nothing else is done: the launch, the first numbers, the last ones
+    late: float  # seconds more for each step by which a sum is shorter than the copies ahead
     overlap: float  # exponent of the norm of all times: 1, one after another; infinity, the longest alone
 
 
 RATES = {
-    "float64": Rates(3.04e12, 6.73e12, 5.5e13, 1.2, 1.6, 1.0, 1.4, 3.4e-6, 3e-6, 2.1),
-    "float32": Rates(2.25e12, 5.62e12, 7.62e13, 1.05, 1.5, 1.3, 0.67, 0.0, 3.5e-6, 2.05),
+    "float64": Rates(
+        memory=3.04e12,
+        cache=6.73e12,
+        flops=5.5e13,
+        along=1.2,
+        apart=1.6,
+        singly=1.0,
+        narrow=1.4,
+        wave=3.4e-6,
+        alone=3e-6,
+        late=0.92e-6,
+        overlap=2.1,
+    ),
+    "float32": Rates(
+        memory=2.25e12,
+        cache=5.62e12,
+        flops=7.62e13,
+        along=1.05,
+        apart=1.5,
+        singly=1.3,
+        narrow=0.67,
+        wave=0.0,
+        alone=3.5e-6,
+        late=0.0,
+        overlap=2.05,
+    ),
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
 PARTS_ADDED = 3.5e-6  # seconds of the kernel that adds up parts of a sum, beside its bytes, on an H200
-LATE = 0.92e-6  # seconds for each step by which a sum of double precision is shorter than the copies ahead
 LEAST_STEPS = 2  # of a part of a sum
 PARTS_OF_MANY, BLOCKS = 24, 1056  # parts of a sum, at most, where all tiles have more blocks than these
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
@@ -258,7 +280,8 @@ class Direct(Organisation):
 
         times = (memory, cache, arithmetic, waiting)
         together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
-        return together + rates.alone + self._late(steps, p.dtype) + (PARTS_ADDED if flow.parts > 1 else 0)
+        late = rates.late * max(flow.stages - steps, 0)
+        return together + rates.alone + late + (PARTS_ADDED if flow.parts > 1 else 0)
 
     def _lies(self, plan: Layout, dtype: str) -> float:
         """Times the arithmetic's time by how the factors lie."""
@@ -268,10 +291,6 @@ class Direct(Organisation):
             return singly
         fastest = plan.sums.digits[0].step
         return rates.along * singly if fastest[LEFT] == fastest[RIGHT] else rates.apart
-
-    def _late(self, steps: float, dtype: str) -> float:
-        """Seconds that a sum of few steps waits for its numbers."""
-        return LATE * max(self.flow.stages - steps, 0) if dtype == "float64" else 0.0
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
