@@ -36,8 +36,8 @@ class Rates(NamedTuple):
     memory: float  # bytes a second
     cache: float  # bytes a second between multiprocessors and the second cache
     flops: float  # a second
-    # Times the arithmetic's time: both factors run along the sum in one order of its terms; in two orders, so that one of
-    # them is copied in short runs; for each other factor whose numbers are copied one by one
+    # Times the arithmetic's time. along, apart: both factors run along the sum, in one order of its terms, or in two, so
+    # that one of them is copied in short runs; singly: for each other factor whose numbers are copied one by one
     along: float
     apart: float
     singly: float
