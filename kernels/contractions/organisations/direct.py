@@ -36,11 +36,10 @@ class Rates(NamedTuple):
     memory: float  # bytes a second
     cache: float  # bytes a second between multiprocessors and the second cache
     flops: float  # a second
-    # Times the arithmetic's time. along, apart: both factors run along the sum, in one order of its terms, or in two, so
-    # that one of them is copied in short runs; singly: for each other factor whose numbers are copied one by one
-    along: float
-    apart: float
-    singly: float
+    # Times the arithmetic's time
+    along: float  # both factors run along the sum, in one order of its terms
+    apart: float  # the same in two orders: one of them is copied in short runs
+    singly: float  # for each other factor whose numbers are copied one by one
     narrow: float  # times the stores' time that is added if a lane stores less than 16 bytes
     wave: float  # seconds that a wave of blocks waits at its begin and its end
     alone: float  # seconds in which nothing else is done: the launch, the first numbers, the last ones

@@ -132,8 +132,8 @@ class Sums(InParts):
         return threads.effort(p) * price_of("sums")
 
     def _read(self, p: Program) -> float:
-        """Seconds of an entry. Each number of the output reads its factors anew: small ones from the first cache, others
-        from the second at best."""
+        """Seconds of an entry. Each number of the output reads its factors anew: small ones from the first cache, large
+        ones from the second at best."""
         size, read = np.dtype(p.dtype).itemsize, 0.0
         (n,) = threads.nests(p)
         for q in n.products:
