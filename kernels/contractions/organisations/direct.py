@@ -273,11 +273,11 @@ class Direct(Organisation):
 
         steps = plan.steps / flow.parts
         flops = 2.0 * tile.rows * tile.columns * tile.depth * steps * at_once * waves
-        lies = self._lies(plan, p.dtype)
+        lies, singly = self._lies(plan, p.dtype), rates.singly ** [plan.lie.left_wide, plan.lie.right_wide].count(1)
         arithmetic = flops / rates.flops * lies * (TOGETHER if waves <= 1 else 1.0)
         waiting = waves * rates.wave
 
-        times = (memory, cache, arithmetic, waiting)
+        times = (memory, cache * singly, arithmetic, waiting)
         together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
         late = rates.late * max(flow.stages - steps, 0)
         return together + rates.alone + late + (PARTS_ADDED if flow.parts > 1 else 0)
@@ -581,7 +581,7 @@ SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
 # `stages` is faster where the sum is short.
 MOST_HELD = 96  # terms of a sum
 HELD: tuple[tuple[Block, int], ...] = (
-    (Block(2, 3, 2, 4), 3),  # 64 x 96: triples
-    (Block(3, 2, 2, 4), 3),  # 96 x 64
-    (Block(2, 2, 2, 4), 3),  # 64 x 64
+    (Block(2, 3, 2, 4), 4),  # 64 x 96: triples
+    (Block(3, 2, 2, 4), 4),  # 96 x 64
+    (Block(2, 2, 2, 4), 5),  # 64 x 64
 )

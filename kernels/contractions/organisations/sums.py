@@ -140,9 +140,14 @@ class Sums(InParts):
             for f in q.factors:
                 array = p.arrays[n.names[f]]
                 common = array.place is None and not array.mixed and array.size * size <= NEAR
-                read += n.size * threads.size(q.sums) * (OF_NEAR if common else 1.0)
+                read += n.size * self._terms_read(q) * (OF_NEAR if common else 1.0)
         singly = self.lanes > 1 and self.near == 1
         return read * size / device.CACHE * (SINGLY if singly else 1.0)
+
+    def _terms_read(self, q: Product) -> int:
+        """Terms of a sum, those beyond its end among them."""
+        turn = self.team * self.near if self.lanes > 1 and self.near == 1 else 1
+        return -(-threads.size(q.sums) // turn) * turn
 
     def serves(self, p: Program) -> str:
         if not self._has_whole_teams:
