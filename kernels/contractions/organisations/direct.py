@@ -220,8 +220,10 @@ class Direct(Organisation):
 
         depth = -(-folded(p, 2).size("k") // 8) * 8
         if 0 < depth <= MOST_HELD and p.dtype == "float32":
-            for block, blocks in HELD:
-                found += [cls(block, Flow(depth, 2, blocks, holds=factor)) for factor in ("left", "right")]
+            for block, most in HELD:
+                for factor in ("left", "right"):
+                    some = [cls(block, Flow(depth, 2, blocks, holds=factor)) for blocks in (most, FEWER)]
+                    found += [how for how in some if how.legal(p)][:1]
         return [how for how in found if how.legal(p)]
 
     def serves(self, p: Program) -> str:
@@ -585,3 +587,4 @@ HELD: tuple[tuple[Block, int], ...] = (
     (Block(3, 2, 2, 4), 4),  # 96 x 64
     (Block(2, 2, 2, 4), 5),  # 64 x 64
 )
+FEWER = 3  # blocks, where shared memory has no room for as many
