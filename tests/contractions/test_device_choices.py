@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from frame.tools.bench import tccg
 from kernels import Contraction, get_backend
 from kernels.contractions import fold, products
-from kernels.contractions.organisations import library_costs
+from kernels.contractions.organisations import library_costs, sums
 
 NEAR = 1.15  # times the fastest of those that were measured
 
@@ -52,3 +53,35 @@ def test_a_library_transposes_its_second_factor(dtype):
     ways = [way for way in fold.ways(fold.fold(sizes, *steps)) if not way.loops and not way.sums]
     best = min(ways, key=lambda way: library_costs.seconds("threads", dtype, way))
     assert products.transposed(best) == (False, True)
+
+
+def triples(name, dtype):
+    """The plan of a contraction of TCCG at its own extents."""
+    sizes = tccg.extents(name)
+    entries = sizes.pop(name.split("-")[0][-1])
+    return Contraction(tccg.text(name), sizes, dtype, backend=get_backend("cuda", arch="sm_90"), entries=entries)
+
+
+@pytest.mark.parametrize(("name", "warps"), [("abcdef-efga-gdbc", 1), ("abcdef-degb-gfac", 2)])
+def test_warps_of_triples(name, warps):
+    """107 us by one warp for two entries, 118 by two; the other way round 109 and 100."""
+    assert triples(name, "float64").how.teams.warps == warps
+
+
+def test_blocks_that_hold_a_factor_stand_by_four():
+    """72 us, by three 79. A sum of 64 terms leaves room for three."""
+    assert triples("abcdef-efga-gdbc", "float32").how.flow.blocks == 4
+
+    text, sizes = "o[b d x] = a[b c x] w[c d]", dict(d=128, c=64, x=784)
+    plan = Contraction(text, sizes, "float32", backend=get_backend("cuda", arch="sm_90"), entries=32)
+    assert plan.how.flow.holds and plan.how.flow.blocks == 3
+
+
+def test_loads_that_are_under_way_together_divide_a_sum():
+    """33 terms: three times 11, not two times 16 and one."""
+    assert [sums._even(turns, 16) for turns in (1, 16, 17, 33, 1000)] == [1, 16, 9, 11, 16]
+    sizes = dict(i=33, j=65)
+    plan = Contraction(
+        "o[b j] = a[b i j]", sizes, "float32", get_backend("cuda", arch="sm_90"), how="sums", entries=3000
+    )
+    assert "u < 11" in plan.source.text
