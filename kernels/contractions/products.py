@@ -180,10 +180,10 @@ def factors(way: Way) -> list[tuple[int, Axis, Axis]]:
     return arrays
 
 
-def transposed(way: Way) -> int:
-    """Factors that cuBLAS has to transpose."""
-    _, left, right = factors(way)
-    return [_operation(*left), _operation(*right)].count(TRANSPOSED)
+def transposed(way: Way) -> tuple[bool, bool]:
+    """Whether cuBLAS has to transpose its first factor, and its second one."""
+    _, first, second = factors(way)
+    return _operation(*first) == TRANSPOSED, _operation(*second) == TRANSPOSED
 
 
 def _on_device(call: _Call, way: Way, addresses, add: bool):

@@ -60,6 +60,7 @@ STRINGS = (
     String("moments", "kij,kjl->il", "k=2000 i=24 j=24 l=24", types="df"),
     String("moments", "n,ni->i", "n=500000 i=30", types="df"),
     String("moments", "nv->v", "n=1000000 v=27", types="df"),
+    String("moments", "n,ni->i", "n=100000 i=128"),
     # Sums, moves, scalings
     String("sums", "bij->bj", "b=3000 i=33 j=65", types="f"),
     String("sums", "ij->i", "i=4000 j=4000"),
@@ -88,12 +89,15 @@ STRINGS = (
     String("sums", "ij,j->ij", "i=3000 j=555"),
     String("sums", "abc->ac", "a=300 b=301 c=302", types="df"),
     String("sums", "ij,i->j", "i=3000 j=3000", types="c"),
+    String("sums", "ij,i->j", "i=50000 j=200", types="f"),
+    String("sums", "xyz->x", "x=200 y=200 z=200", types="f"),
     # Machine learning
     String("learning", "bhqd,bhkd->bhqk", "b=8 h=12 q=512 d=64 k=512", types="f"),
     String("learning", "bqhd,bkhd->bhqk", "b=8 q=512 h=12 d=64 k=512", types="f"),
     String("learning", "bhqk,bkhd->bqhd", "b=8 h=12 q=512 k=512 d=64", types="f"),
     String("learning", "bsd,dhk->bshk", "b=8 s=512 d=768 h=12 k=64", types="f"),
     String("learning", "bnd,bmd->bnm", "b=64 n=200 d=3 m=200"),
+    String("learning", "bld,bldn->bln", "b=8 l=500 d=128 n=16", types="f"),
     # Batches of small matrices
     String("tiny", "bij,bjk->bik", "b=10000 i=32 j=32 k=32"),
     String("tiny", "bij,bjk->bik", "b=100000 i=4 j=4 k=4"),
@@ -110,6 +114,7 @@ STRINGS = (
     String("tiny", "...ij,...jk->...ik", "...=40x40 i=20 j=20 k=20"),
     # Diagonals
     String("diagonals", "bii->b", "b=20000 i=32"),
+    String("diagonals", "nii->n", "n=50000 i=16", types="df"),
     String("diagonals", "ii->", "i=4000"),
     String("diagonals", "ii,i->i", "i=5000", types="df"),
     String("diagonals", "ii,ij->j", "i=2000 j=500"),
@@ -133,6 +138,7 @@ STRINGS = (
     String("networks", "ik,jk,k->ij", "i=200 j=200 k=1000", types="f"),
     String("networks", "ij,kj,lj->ikl", "i=60 j=300 k=60 l=60", types="df"),
     String("networks", "abc,ad->dbc", "a=9 b=300 c=300 d=9"),
+    String("networks", "pqr,srq->ps", "p=400 q=60 r=60 s=400", types="f"),
     # Quantum chemistry
     String("chemistry", "pqrs,rs->pq", "p=60 q=60 r=60 s=60"),
     String("chemistry", "prqs,rs->pq", "p=60 r=60 q=60 s=60"),
@@ -152,6 +158,10 @@ STRINGS = (
     String("chemistry", "mnef,afmn->ae", "m=14 n=14 e=50 f=50 a=50", types="df"),
     String("chemistry", "klcd,cdal->ka", "k=15 l=15 c=31 d=31 a=31", types="df"),
     String("chemistry", "xgp,gq->xpq", "x=3 g=20000 p=60 q=60"),
+    String("chemistry", "menf,mnij->eifj", "m=12 e=30 n=12 f=30 i=12 j=12"),
+    String("chemistry", "uvP,P->uv", "u=150 v=150 P=1001", types="f"),
+    String("chemistry", "Qpq,qp->Q", "Q=300 p=100 q=100"),
+    String("chemistry", "ijk,ia->ajk", "i=300 j=300 k=300 a=20", types="f"),
     # Derivatives, interpolation, geometry on elements; fields
     String("elements", "eijk,li->eljk", "e=8000 i=8 j=8 k=8 l=8"),
     String("elements", "eijk,lj->eilk", "e=8000 i=8 j=8 k=8 l=8"),
@@ -175,6 +185,7 @@ STRINGS = (
     String("fields", "ijxyz,jxyz->ixyz", "i=3 j=3 x=100 y=100 z=100"),
     # Matrices
     String("matrices", "ij,jk->ik", "i=2000 j=2000 k=2000"),
+    String("matrices", "ij,kj->ik", "i=300 j=60000 k=300", types="f"),
     String("matrices", "ij,jk->ik", "i=1000 j=1000 k=1000", types="zc"),
     String("matrices", "ij,jk->ik", "i=1000 j=1000 k=1000", "FF"),
     String("matrices", "ij,jk->ik", "i=1000 j=1000 k=1000", "GC"),

@@ -29,7 +29,7 @@ THREADS = 512  # of a block: a few less, which have whole rows
 BLOCKS, FEW = 2, 64  # of a multiprocessor; columns up to which their parts are added up soon
 AT_ONCE = 4  # reads of a thread that are under way together
 TURN = 1.2e-6  # seconds in which they come
-PACE = 0.78  # times the memory's time
+PACE, OF_MANY = 0.78, 0.92  # times the memory's time: up to FEW columns; of more
 ADDED = 6e10  # bytes a second that the last block adds up
 
 
@@ -95,7 +95,8 @@ class Columns(InParts):
         return (self._waiting(p) + self._last(p)) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        return PACE * library_costs.memory_seconds("threads", p) + self._last(p)
+        pace = PACE if required(p).columns <= FEW else OF_MANY
+        return pace * library_costs.memory_seconds("threads", p) + self._last(p)
 
     def _waiting(self, p: Program) -> float:
         """Seconds in which a thread waits for its numbers."""

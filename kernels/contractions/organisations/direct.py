@@ -30,22 +30,50 @@ ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
 class Rates(NamedTuple):
-    """Rates of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100; `alone`
-    of float32 by small products on an H200."""
+    """Rates of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100; `alone` of float32, `late`
+    and how factors lie by products on an H200."""
 
     memory: float  # bytes a second
     cache: float  # bytes a second between multiprocessors and the second cache
     flops: float  # a second
-    along: float  # times the arithmetic's time if both factors run along the sum
+    # Times the arithmetic's time
+    along: float  # both factors run along the sum, in one order of its terms
+    apart: float  # the same in two orders: one of them is copied in short runs
+    singly: float  # for each other factor whose numbers are copied one by one
     narrow: float  # times the stores' time that is added if a lane stores less than 16 bytes
     wave: float  # seconds that a wave of blocks waits at its begin and its end
     alone: float  # seconds in which nothing else is done: the launch, the first numbers, the last ones
+    late: float  # seconds more for each step by which a sum is shorter than the copies ahead
     overlap: float  # exponent of the norm of all times: 1, one after another; infinity, the longest alone
 
 
 RATES = {
-    "float64": Rates(3.04e12, 6.73e12, 5.5e13, 1.2, 1.4, 3.4e-6, 3e-6, 2.1),
-    "float32": Rates(2.25e12, 5.62e12, 7.62e13, 1.45, 0.67, 0.0, 3.5e-6, 2.05),
+    "float64": Rates(
+        memory=3.04e12,
+        cache=6.73e12,
+        flops=5.5e13,
+        along=1.2,
+        apart=1.6,
+        singly=1.0,
+        narrow=1.4,
+        wave=3.4e-6,
+        alone=3e-6,
+        late=0.92e-6,
+        overlap=2.1,
+    ),
+    "float32": Rates(
+        memory=2.25e12,
+        cache=5.62e12,
+        flops=7.62e13,
+        along=1.05,
+        apart=1.5,
+        singly=1.3,
+        narrow=0.67,
+        wave=0.0,
+        alone=3.5e-6,
+        late=0.0,
+        overlap=2.05,
+    ),
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
@@ -192,8 +220,10 @@ class Direct(Organisation):
 
         depth = -(-folded(p, 2).size("k") // 8) * 8
         if 0 < depth <= MOST_HELD and p.dtype == "float32":
-            for block, blocks in HELD:
-                found += [cls(block, Flow(depth, 2, blocks, holds=factor)) for factor in ("left", "right")]
+            for block, most in HELD:
+                for factor in ("left", "right"):
+                    some = [cls(block, Flow(depth, 2, blocks, holds=factor)) for blocks in (most, FEWER)]
+                    found += [how for how in some if how.legal(p)][:1]
         return [how for how in found if how.legal(p)]
 
     def serves(self, p: Program) -> str:
@@ -243,15 +273,25 @@ class Direct(Organisation):
         if waves < FEW_WAVES:
             waves = math.ceil(waves)
 
-        both = plan.lie.left_along and plan.lie.right_along
         steps = plan.steps / flow.parts
         flops = 2.0 * tile.rows * tile.columns * tile.depth * steps * at_once * waves
-        arithmetic = flops / rates.flops * (rates.along if both else 1.0) * (TOGETHER if waves <= 1 else 1.0)
+        lies, singly = self._lies(plan, p.dtype), rates.singly ** [plan.lie.left_wide, plan.lie.right_wide].count(1)
+        arithmetic = flops / rates.flops * lies * (TOGETHER if waves <= 1 else 1.0)
         waiting = waves * rates.wave
 
-        times = (memory, cache, arithmetic, waiting)
+        times = (memory, cache * singly, arithmetic, waiting)
         together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
-        return together + rates.alone + (PARTS_ADDED if flow.parts > 1 else 0)
+        late = rates.late * max(flow.stages - steps, 0)
+        return together + rates.alone + late + (PARTS_ADDED if flow.parts > 1 else 0)
+
+    def _lies(self, plan: Layout, dtype: str) -> float:
+        """Times the arithmetic's time by how the factors lie."""
+        rates, lie = RATES[dtype], plan.lie
+        singly = rates.singly ** [lie.left_wide, lie.right_wide].count(1)
+        if not (lie.left_along and lie.right_along):
+            return singly
+        fastest = plan.sums.digits[0].step
+        return rates.along * singly if fastest[LEFT] == fastest[RIGHT] else rates.apart
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
@@ -543,7 +583,8 @@ SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
 # `stages` is faster where the sum is short.
 MOST_HELD = 96  # terms of a sum
 HELD: tuple[tuple[Block, int], ...] = (
-    (Block(2, 3, 2, 4), 3),  # 64 x 96: triples
-    (Block(3, 2, 2, 4), 3),  # 96 x 64
-    (Block(2, 2, 2, 4), 3),  # 64 x 64
+    (Block(2, 3, 2, 4), 4),  # 64 x 96: triples
+    (Block(3, 2, 2, 4), 4),  # 96 x 64
+    (Block(2, 2, 2, 4), 5),  # 64 x 64
 )
+FEWER = 3  # blocks, where shared memory has no room for as many

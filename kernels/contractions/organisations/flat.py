@@ -83,7 +83,8 @@ class Flat(Threads):
         return (work + waiting) / library_costs.unit("threads", p)
 
     def floor(self, p: Program) -> float:
-        pace = PACE if all(self._lines(p, n) <= FEW_LINES for n in threads.nests(p)) else SLOW
+        few = all(self._lines(p, n) <= FEW_LINES for n in threads.nests(p))
+        pace = PACE if few and not _sums_diagonals(p) else SLOW
         return pace * memory_seconds(p, BESIDE, ACROSS, self.near) + self._anew(p)
 
     def _anew(self, p: Program) -> float:
@@ -292,6 +293,13 @@ class Flat(Threads):
 def _largest(p: Program) -> int:
     """Numbers of an entry of the largest output."""
     return max(n.size for n in threads.nests(p))
+
+
+def _sums_diagonals(p: Program) -> bool:
+    """Whether terms of a sum lie on a diagonal: each has a line of its own."""
+    if not any(n.summed for n in threads.nests(p)):
+        return False
+    return any(library_costs.is_diagonal(r) for name in p.expression.inputs for r in p.expression.references[name])
 
 
 def _share(p: Program) -> bool:

@@ -64,9 +64,12 @@ class DeviceProducts(NamedTuple):
     narrow: int  # extents up to it count as it, unless sums are LONG
     thin: float  # of the memory's time, over the mean of the two shorter extents, where that is THIN and the third LONG
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
-    parted: dict[str, float]  # times the arithmetic's time if the sum of a product is cut into parts, by type
+    # Times the arithmetic's time if the sum of a product is cut into parts, by type: of few tiles, of more
+    parted: dict[str, tuple[float, float]]
     unsummed: float  # seconds that a call without a sum takes longer
-    transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
+    streamed: dict[str, float]  # times the memory's time of a large matrix that a vector meets, by type
+    # Times the arithmetic's time by type, where the library transposes neither factor, the first, the second, both
+    transposed: dict[str, tuple[float, float, float, float]]
     crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
     overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
     parallel: int  # tiles that are worked on at a time
@@ -78,9 +81,16 @@ DEVICE_PRODUCTS = DeviceProducts(
     narrow=32,
     thin=10.0,
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
-    parted=dict(float64=1.8, float32=2.2, complex64=2.2, complex128=1.8),
+    parted=dict(float64=(1.8, 1.0), float32=(2.2, 1.3), complex64=(2.2, 1.0), complex128=(1.8, 1.0)),
     unsummed=1.2e-6,
-    transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
+    streamed=dict(float64=1.0, float32=1.15, complex64=1.0, complex128=1.0),
+    # Of 5184 numbers each way on an H200, eleven and two contractions; both of float64 on an H100, with few columns
+    transposed=dict(
+        float64=(1.025, 1.035, 1.0, 1.33),
+        float32=(1.07, 1.05, 1.0, 1.08),
+        complex64=(1.0, 1.0, 1.0, 1.0),
+        complex128=(1.0, 1.0, 1.0, 1.0),
+    ),
     crossed=1.04,
     overlap=2.3,
     parallel=132,
@@ -224,7 +234,7 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     d, k = DEVICE_PRODUCTS, way.k.extent
     count = math.prod(axis.extent for axis in way.loops)
     if count == 1 and min(way.m.extent, way.n.extent) == 1 and _streams_by(way):
-        return memory
+        return memory * d.streamed[dtype]
 
     # Whole tiles; with few of them some multiprocessors have nothing to do.
     tile = d.tile[dtype]
@@ -240,8 +250,8 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     if count == 1 and 1 < waves < FEW_WAVES:
         idle = math.ceil(waves) / waves
     arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
-    if parts > 1 and few:
-        arithmetic *= d.parted[dtype]
+    if parts > 1:
+        arithmetic *= d.parted[dtype][0 if few else 1]
 
     # Thin matrices do not keep the memory's pace.
     short, middle, long = sorted((way.m.extent, way.n.extent, k))
@@ -249,10 +259,9 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     if short > 1 and mean <= THIN and long >= LONG:
         memory *= 1 + d.thin / mean
 
-    transposed = products.transposed(way)
-    if transposed == 2:
-        arithmetic *= d.transposed[dtype]
-    if transposed and memory > arithmetic:
+    first, second = products.transposed(way)
+    arithmetic *= d.transposed[dtype][first + 2 * second]
+    if (first or second) and memory > arithmetic:
         memory *= d.crossed
     return together(arithmetic, memory, d.overlap) + (d.unsummed if k == 1 else 0.0)
 

@@ -36,7 +36,7 @@ UNDER_WAY = 64  # bytes that a thread asks for before it adds, if its registers 
 TURN = 1.2e-6  # seconds in which a thread's loads come, while those of the next turn wait
 TOGETHER = 8  # sums whose parts a warp of the last block adds up at a time
 # Times the memory's time: of terms whose numbers come at once and are shared by sums; of others
-SHARED, SINGLY = 0.98, 1.1
+SHARED, SINGLY = 0.98, 1.13
 FEWEST = 4  # terms of a thread
 READ_ANEW = 1.25  # times the numbers that all threads load, at most, to read neighbours of a sum at once
 EXCHANGED = 8  # clocks of a warp for a sum that its lanes add up

@@ -163,7 +163,8 @@ class Staged(Organisation):
             return []
 
         size = len(plain.steps), plain.jobs()
-        stages = [measured("team" if plain.barriers else "alone", *size)]
+        terms = max(threads.size(q.sums) for n in threads.nests(p) for q in n.products)
+        stages = [measured("team" if plain.barriers else "alone", *size, terms)]
         if plain.barriers and p.dtype == "float32":
             stages.insert(0, measured("single", *size))
 
@@ -404,13 +405,14 @@ def _distance(row, steps: int, jobs: int) -> float:
     return abs(math.log(row["jobs"] / jobs)) + abs(math.log(row["steps"] / steps))
 
 
-def measured(kind: str, steps: int, jobs: int, **more) -> Staged:
+def measured(kind: str, steps: int, jobs: int, terms: int = 0, **more) -> Staged:
     """The organisation of the most similar program in the table, for as many tiles as this program has.
 
-    kind: "team", "single", "alone", "walk" or "orbit". more: further numbers by name.
+    kind: "team", "single", "alone", "walk" or "orbit". terms: of the longest sum, by which rows for as many steps and
+    tiles differ. more: further numbers by name.
     """
     alike = [row for row in _rows() if row["kind"] == kind]
-    row = min(alike, key=lambda row: _distance(row, steps, jobs))
+    row = min(alike, key=lambda row: (_distance(row, steps, jobs), abs(row["terms"] - terms)))
 
     turns = -(-jobs // min(row["warps"], MOST_WARPS))
     warps = -(-jobs // turns)

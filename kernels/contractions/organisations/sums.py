@@ -33,7 +33,8 @@ LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
 UNDER_WAY = 64  # bytes that a lane asks for before it adds
 FEWEST, MOST = 4, 16  # loads that these are
-SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
+SINGLY = 1.5  # times the cache's time where the lanes of a number read one number at a time
+NEAR, OF_NEAR = 1 << 15, 0.4  # bytes of a factor that the first cache holds; times the second one's time
 ONE_BY_ONE = 1.05  # times the memory's time there
 PAIRS = 1.15  # times the memory's time where a lane has a complex number for itself
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
@@ -131,9 +132,22 @@ class Sums(InParts):
         return threads.effort(p) * price_of("sums")
 
     def _read(self, p: Program) -> float:
-        """Seconds of an entry: each number of the output reads its factors anew, from the second cache at best."""
+        """Seconds of an entry. Each number of the output reads its factors anew: small ones from the first cache, large
+        ones from the second at best."""
+        size, read = np.dtype(p.dtype).itemsize, 0.0
+        (n,) = threads.nests(p)
+        for q in n.products:
+            for f in q.factors:
+                array = p.arrays[n.names[f]]
+                common = array.place is None and not array.mixed and array.size * size <= NEAR
+                read += n.size * self._terms_read(q) * (OF_NEAR if common else 1.0)
         singly = self.lanes > 1 and self.near == 1
-        return threads.work(p) * np.dtype(p.dtype).itemsize / device.CACHE * (SINGLY if singly else 1.0)
+        return read * size / device.CACHE * (SINGLY if singly else 1.0)
+
+    def _terms_read(self, q: Product) -> int:
+        """Terms of a sum, those beyond its end among them."""
+        turn = self.team * self.near if self.lanes > 1 and self.near == 1 else 1
+        return -(-threads.size(q.sums) // turn) * turn
 
     def serves(self, p: Program) -> str:
         if not self._has_whole_teams:
@@ -186,7 +200,7 @@ class Sums(InParts):
         bytes of a number."""
         v, many = self.near, threads.size(q.sums)
         whole, turns = many // (self.team * v), -(-many // (self.team * v))
-        at_once = min(_at_once(v, size), turns)
+        at_once = _even(-(-turns // self.parts), _at_once(v, size))
         term = " ".join(self._term(n, q, edges, names))
 
         # The block's part: 0 where all have the whole sum. The compiler must not know that: it makes straight code of a
@@ -317,6 +331,11 @@ def _longest(n: Nest) -> int:
 def _at_once(near: int, size: int) -> int:
     """Loads of a lane that are under way together. size: bytes of a number."""
     return min(max(UNDER_WAY // (near * size), FEWEST), MOST)
+
+
+def _even(turns: int, most: int) -> int:
+    """Turns whose loads are under way together, at most so many, so that the last of them has few beyond the end."""
+    return -(-turns // -(-turns // most))
 
 
 def _has_light(p: Program, n: Nest) -> bool:
