@@ -284,7 +284,7 @@ def test_frozen_water_is_no_third_phase():
 @pytest.mark.filterwarnings("ignore:a third phase would lower")
 def test_liquids_far_above_their_boiling_point_are_no_pair():
     """p of the lowest pair is found again from rho and T, 1e-6, with status 3: three phases are stable there. It was
-    that of two liquids, 1.4 RT above the pairs at their pressure, with status 1: their vapour was tested for a third."""
+    that of two liquids, 1.4 RT too high, with status 1: the vapour of their composition was tested for a third."""
     mix = mixture("CH3OH H2O N2", "pr", [0.1371251585277569, 0.026073583030603864, 0.04410760849342782])
     T, p = np.array([468.3694037390336]), np.array([5865089.445361615])
     X = np.array([[0.489437029899088], [0.48988265493415023], [0.020680315166761835]])
