@@ -264,7 +264,7 @@ def test_a_start_of_energies_leads_to_the_state(given):
 @pytest.mark.filterwarnings("ignore:a third phase would lower")
 def test_frozen_water_is_no_third_phase():
     """Where no composition of the triangle lies below the planes of two phases status is 1 from e and rho, too. At 112
-    to 135 K water has 1e-100 to 1e-130 of dodecane. In a third of these states it was called a third phase."""
+    to 135 K water has 1e-100 to 1e-130 of dodecane. In each of these 11 states it was called a third phase."""
     mix = mixture("H2O CO NC12H26", "pr", [0.0666, 0.0981, 0.0885])
     random, n = np.random.default_rng(4), 60
     T, p = random.uniform(112, 135, n), np.exp(random.uniform(np.log(5e4), np.log(4e7), n))
@@ -274,7 +274,7 @@ def test_frozen_water_is_no_third_phase():
     plane = np.log(X) + q["ln_phi"]
     least = np.array([(energies(mix, T[k], p[k]) - plane[:, k] @ triangle()).min() for k in range(n)])
     alone = (q["phases_status"] == 1) & (least > BELOW)
-    assert alone.sum() > 10
+    assert alone.sum() > 8
 
     found = mix.properties("phases_status T", e=q["e"], rho=q["rho"], Y=q["Y"])
     assert (found["phases_status"][alone] == 1).all()
