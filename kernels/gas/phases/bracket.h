@@ -89,10 +89,12 @@ template <class M, class R> POINT_FN MaskOf<R> has_room(const M &m, const R *z, 
 
 // ---- what is found
 constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase of two has 0, off by rounding
+// Gibbs energy of a phase over that of its composition's root, as another one [RT a mole]; a pure species that boils
+// has 0, off by what its volume is
+constexpr double ABOVE_ROOT = 1e-6;
 
-// The two phases of a state, as those of a split. ln_phi: of the liquid
-template <class M, class R>
-POINT_FN void pair_of(const M &m, const R *z, const R *ln_phi, const State<M, R> &s, TwoPhases<M, R> &two) {
+// The two phases of a state, as those of a split, without ln phi
+template <class M, class R> POINT_FN void pair_of(const M &m, const R *z, const State<M, R> &s, TwoPhases<M, R> &two) {
     R least_v = R(0.0), least_l = R(0.0);
     two.beta = two.rest = R(0.0);
     FOR_SPECIES (k, M::NS) {
@@ -118,24 +120,42 @@ POINT_FN void pair_of(const M &m, const R *z, const R *ln_phi, const State<M, R>
         two.x[k] = two.x[k] * inv_rest;
         two.y[k] = two.y[k] * inv_beta;
         two.ln_K[k] = s.ln_kappa[k] - ln_ratio;
-        two.ln_phi[k] = ln_phi[k];
     }
+}
+
+// The plane of the feed `feed`, one phase of two, for species of which it has next to nothing: their ln x comes from
+// the other phase. A logarithm that ends at LEAST_AMOUNT lifts the plane, and cold water, of which dodecane has 1e-110,
+// looks like a third phase. ln_K: of the other phase over this one, sign * two.ln_K
+template <class M, class R>
+POINT_FN void lower_plane_of_absent(const M &, const TwoPhases<M, R> &two, const R *other, const double sign,
+                                    Feed<M, R> &feed) {
+    FOR_SPECIES (k, M::NS) {
+        const R ln_x = log(at_least(other[k], LEAST_AMOUNT)) - sign * two.ln_K[k];
+        const R change = smaller(R(ln_x - feed.ln_z[k]), R(0.0));
+        feed.ln_z[k] += change;
+        feed.d[k] += change;
+    }
+}
+
+// Whether the phase of a feed at the volume V, of its pressure, has more Gibbs energy than at the root of the equation,
+// of which the plane is: a liquid far above its boiling point, which `direct` may end at
+template <class M, class R> PHASE_PART MaskOf<R> is_above_root(const M &m, const Feed<M, R> &feed, const R V) {
+    Phase<M, R> f;
+    R ln_phi[M::NS], excess = R(0.0);
+    phase_sums<false>(m, feed.at, feed.z, f);
+    place_phase(m, V, f);
+    phase_slopes(m, feed.at, f);
+    phase_fugacities(m, feed.at, f, R(-log(feed.p * f.free * feed.at.inv_RT)), ln_phi);
+    FOR_SPECIES (k, M::NS) excess += feed.z[k] * (feed.ln_z[k] + ln_phi[k] - feed.d[k]);
+    return excess > ABOVE_ROOT;
 }
 
 // Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
 template <class M, class R>
 PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s, const MaskOf<R> ask) {
     Feed<M, R> feed;
-    R phase[2][M::NS], sum[2];
-    sum[0] = sum[1] = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        const R kappa = exp(within(s.ln_kappa[k], 300.0));
-        const R share = z[k] / (1.0 + kappa);
-        phase[0][k] = share;
-        phase[1][k] = share * kappa;
-        sum[0] += phase[0][k];
-        sum[1] += phase[1][k];
-    }
+    TwoPhases<M, R> two;
+    pair_of(m, z, s, two);
 
     auto third = nowhere<R>();
     UNROLL_BY(1)
@@ -143,10 +163,14 @@ PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s,
         Phase<M, R> f;
         Verdict<M, R> verdict;
         R ln_phi[M::NS];
-        FOR_SPECIES (k, M::NS) phase[side][k] = phase[side][k] / sum[side];
-        feed_of(m, phase[side], s.T, s.p, feed);
+        feed_of(m, side ? two.y : two.x, s.T, s.p, feed);
         phase_at_pressure(m, feed.at, feed.p, feed.z, f, ln_phi);
         tangent_plane_of(m, f.V, ln_phi, feed);
+        lower_plane_of_absent(m, two, side ? two.x : two.y, side ? -1.0 : 1.0, feed);
+
+        const R V = side ? two.V_y : two.V_x;
+        const auto is_another = ask && fabs(f.V - V) > ANOTHER_ROOT * V;
+        if (any_of(is_another)) third = third || (is_another && is_above_root(m, feed, V));
         test_stability(m, feed, ask, verdict);
         third = third || (verdict.certain && verdict.tm < BELOW);
 
@@ -210,7 +234,8 @@ POINT_FN MaskOf<R> take_from_start(const M &m, const R *z, const MaskOf<R> done,
         Feed<M, R> feed;
         TwoPhases<M, R> two;
         feed_of(m, z, from.T, from.p, feed);
-        pair_of(m, z, ln_phi, from, two);
+        pair_of(m, z, from, two);
+        FOR_SPECIES (k, M::NS) two.ln_phi[k] = ln_phi[k];
         third = is_above_another(m, feed, third, two);
         from.steps += feed.steps;
     }

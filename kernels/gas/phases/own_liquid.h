@@ -13,7 +13,9 @@ constexpr double FROZEN = 0.2, FROZEN_OMEGA = 4.0; // of ln of vapour pressures 
 constexpr double MEANINGLESS = 0.35;               // T/Tc below which Wilson's K is off by a factor of e and more
 constexpr double TOO_LITTLE = 1e-8;                // of a species in the feed, to count
 constexpr double NEARLY_OWN = -0.2;                // the same in a dense feed that is mostly this species
-constexpr double UNLIKE = 0.2;         // the same over its mole fraction, an activity coefficient, in other dense feeds
+constexpr double UNLIKE = 0.2; // the same over its mole fraction, an activity coefficient, in other dense feeds
+// Both in a dense feed next to a critical point of two liquids: each of these holds much of the other species
+constexpr double OWN_OF_REPELLED = -0.9, REPELLED_MUCH = 0.75;
 constexpr double NEAR_CRITICAL = 0.95; // T/Tc of a species from which on a liquid of it needs others
 // T/Tc of a species up to which there are liquids that are mostly it: what they dissolve makes them less volatile
 constexpr double LIQUEFIES = 1.1;
@@ -77,9 +79,11 @@ POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_de
     another.most = R(BARRED);
     FOR_SPECIES (k, M::NS) {
         const R own = another.own[k];
-        const auto is_unlike = own > NEARLY_OWN || own - feed.ln_z[k] > UNLIKE;
+        const R activity = own - feed.ln_z[k]; // ln of its coefficient
+        const auto is_unlike = own > NEARLY_OWN || activity > UNLIKE;
         const auto is_first = below > -BARRED;
-        const auto is_near = own > OWN_LIQUID || (is_first && another.mixed && own > BARRED);
+        const auto is_repelled = is_dense && own > OWN_OF_REPELLED && activity > REPELLED_MUCH;
+        const auto is_near = own > OWN_LIQUID || is_repelled || (is_first && another.mixed && own > BARRED);
         const auto may_split = free || (is_near && (!is_dense || is_unlike));
         const auto is_next = may_split && own < below && own > another.most;
         another.most = select(is_next, own, another.most);
