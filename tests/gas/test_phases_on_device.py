@@ -79,6 +79,25 @@ def test_what_a_point_needs_beyond_its_kind(be, way):
     assert (found["eta"] < 2.1e5).all()  # nothing stays put off
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.quick(way="T p")
+def test_starts_that_are_no_numbers(be, way):
+    """NaN in eta, in ln kappa, or in both says nothing of a point: its phases are those from nothing. A first pass of
+    quick points took NaN in eta for two phases, and left the point as one phase."""
+    n = 20_000 if is_gpu(be) else 700
+    q = known(n)
+    program, carried = warm(way, be, n)
+    given = {**q, "T_start": q["T"]}
+    start = bench.Work(program, {**given, **carried}).results()
+    start = {name: start[name] for name in START}
+    start["eta"][::2] = np.nan
+    start["ln_kappa"][:, ::3] = np.nan
+
+    found = bench.Work(program, {**given, **start}).results()
+    assert (found["phases_status"] == q["phases_status"]).all()
+    np.testing.assert_allclose(found["beta"], q["beta"], rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("way", ["T p", "e rho"])
 @pytest.mark.quick(way="e rho")
 def test_pairs_of_a_start_that_another_phase_may_be_below(be, way):

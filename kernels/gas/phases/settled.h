@@ -74,7 +74,7 @@ POINT_FN int kind_of_eta(const double eta) {
     kind = eta >= KEPT * RESTING ? TESTS_AROUND : kind;
     kind = eta >= KEPT * FOLLOWED ? SHORT_TEST : kind;
     kind = eta >= KEPT * WAS_TWO ? whole : kind;
-    const int other = eta == 0.0 ? WHOLE_TEST : two;
+    const int other = fabs(eta) > 0.0 ? two : WHOLE_TEST; // NaN, too, says nothing
     return eta >= KEPT ? kind : other;
 }
 

@@ -75,10 +75,20 @@ template <class How, class P> struct Order {
 
         // Numbers of each kind, and where each begins
         int *const kinds = list[0] + 2 * LISTED; // free between two windows
-        UNROLL_BY(4)
-        for (int i = threadIdx.x; i < count; i += How::THREADS) {
-            kinds[i] = kind_of(first + i);
-            take_one_of(end, kinds[i]);
+        constexpr int TURNS = 8;                 // whose values are on their way at the same time
+        for (int begin = threadIdx.x; begin < count; begin += TURNS * How::THREADS) {
+            int kind[TURNS];
+            UNROLL
+            for (int t = 0; t < TURNS; ++t) {
+                const int i = begin + t * How::THREADS;
+                kind[t] = i < count ? kind_of(first + i) : -1;
+            }
+            UNROLL
+            for (int t = 0; t < TURNS; ++t) {
+                const int i = begin + t * How::THREADS;
+                if (i < count) kinds[i] = kind[t];
+                take_one_of(end, kind[t]);
+            }
         }
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -151,11 +161,12 @@ template <class How> struct Arrival {
 
 // A point's work, in a function of its own: the quick pass does not hold its numbers
 template <class How, class Work>
-RARE_FN void in_whole(const Mixture &m, const long first, outside *column, const Work work) {
-    work(m, first, column, Arrival<How>());
+RARE_FN double in_whole(const Mixture &m, const long first, outside *column, const Work work) {
+    return work(m, first, column, Arrival<How>());
 }
 
-// key_at(first): the value by which this thread's point has its kind. work(m, first, column, arrived) as in thread.h.
+// key_at(first): the value by which this thread's point has its kind. work(m, first, column, arrived) as in thread.h;
+// it returns that value as the point leaves it, which is not read from memory again.
 template <class How, class P, class Key, class Work>
 POINT_FN void run_sorted(const Mixture &m, const long n, const Key &key_at, const Work &work) {
     extern __shared__ double shared_memory[];
@@ -169,22 +180,24 @@ POINT_FN void run_sorted(const Mixture &m, const long n, const Key &key_at, cons
     const auto first_of = [&](const int i) {                   // as if this thread's point were in the thread's place
         return (i / 32 * (long)gridDim.x + place_in_turn(i / 32)) * 32 + i % 32 - threadIdx.x;
     };
-    const auto list_of = [&](const long first) { return first + threadIdx.x < n ? P::list_of(key_at(first)) : -1; };
+    const auto list_of = [&](const long first, const double key) {
+        return first + threadIdx.x < n ? P::list_of(key) : -1;
+    };
     const auto kind_of = [&](const int i) {
         const long first = first_of(i);
         return first + threadIdx.x < n ? P::kind(key_at(first)) : -1;
     };
     const auto quickly = [&](const int i, const bool is_there) {
         const long first = is_there ? first_of(i) : n;
-        work(static_cast<const QuickPass &>(constants), first, column, Arrival<How>());
+        const double key = work(static_cast<const QuickPass &>(constants), first, column, Arrival<How>());
         if constexpr (How::COLUMNS) __syncwarp();
-        return list_of(first);
+        return list_of(first, key);
     };
     const auto wholly = [&](const int i, const bool is_there) {
         const long first = is_there ? first_of(i) : n;
-        in_whole<How>(constants, first, column, work);
+        const double key = in_whole<How>(constants, first, column, work);
         if constexpr (How::COLUMNS) __syncwarp();
-        return list_of(first);
+        return list_of(first, key);
     };
 
     order.begin();

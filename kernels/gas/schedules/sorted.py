@@ -21,6 +21,7 @@ LOOP = """\
     const auto work = [=](const auto &m, const long first, outside *const column, const auto &arrived) {{
         (void)column;
         {body}
+        return double({key}.v);
     }};
     run_sorted<How, Program>(constants, n, key_at, work);"""
 
