@@ -78,6 +78,9 @@ class Running:
     packs: int = 1
     # On a CPU: it has a loop over points for itself. It is so long that the processor cannot overlap it with the next.
     alone: bool = False
+    # On a CPU: a body NAME_short serves points that need little. It works on so many packs at a time, and returns
+    # whether it has served all of them; else the body NAME computes them. 0: there is none.
+    short: int = 0
 
     # What it holds in a GPU's registers beyond one value at a time; the table of launches is looked up by it. "pairs":
     # sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species. "states":
