@@ -39,7 +39,7 @@ def compiled(task) -> str:
     elif kind == "bench":
         {**bench.CALLS, **bench.FIELD_CALLS}[name].program(bench.Gas(ns), backend)
     elif kind == "values":
-        bench.Gas(ns).mixture().properties(name, backend="cpu", **bench.states(bench.Gas(ns), 8, "ordered"))
+        bench.Gas(ns).mixture().properties(name, backend="cpu", **bench.Gas(ns).states(8, "ordered"))
     else:
         validate.program(Mixture.from_names(name, phases="equilibrium"), ns, backend)
     return f"{kind} {name} {ns}"
@@ -60,7 +60,7 @@ def tasks(what: str, numbers: list, arch) -> list:
 def run(backend) -> int:
     """Two calls of each collection on states of which half are two phases, from nothing and from what the first call
     left. Returns the number of points. Errors: ValueError where a result is not that of the CPU."""
-    mixture, state = bench.Gas(2).mixture(), bench.states(bench.Gas(2), POINTS, "ordered")
+    mixture, state = bench.Gas(2).mixture(), bench.Gas(2).states(POINTS, "ordered")
     known = mixture.properties(KNOWN, backend="cpu", **state)
     given = {**known, "Y": state["Y"], "T_start": 1.002 * state["T"]}
 

@@ -79,6 +79,9 @@ class Running:
     # On a CPU: whether the kernel has a loop over points for itself. Its body is then so long that the processor cannot
     # overlap points.
     alone: bool = False
+    # On a CPU: a body NAME_short serves points that need little. It works on so many packs at a time, and returns
+    # whether it has served all of them; else the body NAME computes them. 0: there is none.
+    short: int = 0
 
     # Values that it holds in a GPU's registers, beyond one at a time; a key of the table of launches. "pairs":
     # sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species. "states":

@@ -21,8 +21,8 @@ START = ("ln_kappa", "eta")
 @lru_cache
 def known(n, equation="pr"):
     """States of two species, about half of them two phases, with what the CPU finds there."""
-    gas = bench.Gas(2, equation)
-    state = bench.states(gas, n, "random")
+    gas = bench.GASES[equation](2)
+    state = gas.states(n, "random")
     names = "T p e h s rho vol beta phases_status"
     return gas.mixture().properties(names, backend="cpu", **state) | state
 
@@ -31,7 +31,7 @@ def warm(way, backend, n, equation="pr"):
     """The collection's program with all starts, and starts that say nothing."""
     c = registry.collections[f"phases_from_{way.replace(' ', '_')}"]
     starts = [name for name in ("T_start",) if name in c.optional]
-    program = bench.Gas(2, equation).mixture().program(c.outputs, [*c.given, *starts, *START], backend=backend)
+    program = bench.GASES[equation](2).mixture().program(c.outputs, [*c.given, *starts, *START], backend=backend)
     return program, {name: np.zeros((program.plan.rows(name), n)) for name in START}
 
 

@@ -77,7 +77,7 @@ def test_rows_that_lie_anywhere(be, case, box):
 def test_points_that_are_sorted(be):
     """By what they carry: of one phase, and of two."""
     gas, n = phases.Gas(2), 60
-    given = phases.states(gas, n, "random")
+    given = gas.states(n, "random")
     given |= {"ln_kappa": np.zeros((2, n)), "eta": np.zeros(n)}
     outputs = ("rho", "beta", "Y_l", "ln_kappa", "eta")
     program = Program(gas.mixture(), Wanted(outputs, tuple(given)), backend=be)

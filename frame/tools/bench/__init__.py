@@ -18,7 +18,7 @@ from kernels.engine.registry import split
 
 from ...config import PRECISIONS
 from ...errors import refuse
-from .. import BACKEND
+from .. import BACKEND, tables
 from ..figures import pyplot
 from ..progress import clear, progress
 from . import (
@@ -42,7 +42,7 @@ BENCHES = {
     "kinetics": "production of species by reactions, Jacobians, reactors against plain Fortran, Cantera, LAPACK, CVODE",
     "equilibrium": "chemical equilibrium of mechanisms, beside Cantera",
     "layouts": "a field for each species and conserved variables, beside 4-D arrays",
-    "phases": "vapour and liquid in equilibrium, cold and warm, beside thermo, ThermoPack, feos",
+    "phases": "vapour and liquid in equilibrium, cold and warm, beside thermo, ThermoPack, feos, teqp",
     "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
     "launch": "what a launch costs from Python and from Fortran, and what a start costs",
 }
@@ -258,5 +258,12 @@ def _shown(name: str, found: report.Report, markdown: bool, backend) -> str:
 
     if markdown:
         facts = [f"- {fact}" for fact in facts]
-        return "\n".join([f"## {heading}", "", *facts, "", report.markdown(found.rows), "", found.notes, ""])
-    return "\n".join([heading, *facts, "", report.table(found.rows), "", found.notes, ""])
+        lines = [f"## {heading}", "", *facts, "", report.markdown(found.rows), ""]
+        if found.targets:
+            lines += [*tables.markdown(*found.targets, to_the_right=True), ""]
+        return "\n".join([*lines, found.notes, ""])
+
+    lines = [heading, *facts, "", report.table(found.rows), ""]
+    if found.targets:
+        lines += [*tables.aligned(found.targets), ""]
+    return "\n".join([*lines, found.notes, ""])

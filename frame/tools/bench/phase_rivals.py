@@ -1,7 +1,8 @@
-"""Other codes with a flash at T and p, set to Peng-Robinson with the same constants: a state a call, from Python."""
+"""Other codes with a flash, set to Peng-Robinson with the same constants: a state a call, from Python."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 
@@ -20,6 +21,7 @@ THERMOPACK_NAMES = {
     "nC4": "NC4",
     "iC5": "IC5",
     "nC5": "NC5",
+    "nC6": "NC6",
 }
 EXACT = 0.45723552892138218, 0.07779607390388846  # Peng-Robinson's factors of a and b
 ROUNDED = 0.45724, 0.0778  # feos
@@ -41,11 +43,24 @@ def equal_attraction(data, has, wants):
     return Tc, wants[1] * R * Tc / b, omega
 
 
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A state that we have found."""
+
+    T: float  # K
+    p: float  # Pa
+    X: np.ndarray  # mole fractions
+    of_liquid: np.ndarray  # mol/m3 of each species in the liquid
+    of_vapour: np.ndarray
+
+
 class Rival:
     """A code with a flash, set to the species `data`."""
 
     name: str
     package: str  # that has to be installed
+    call: str = "Tp cold"  # of ours that it stands beside
+    of_two: bool = False  # it has only states of two phases
     tolerance: float  # of beta
 
     def __init__(self, data):
@@ -56,8 +71,17 @@ class Rival:
         """Whether the package is there, in a version that serves."""
         return importlib.util.find_spec(cls.package) is not None
 
-    def flash(self, T, p, X):
-        """The state at T [K], p [Pa] of the mole fractions X, as the code has it."""
+    @classmethod
+    def serves(cls, data) -> bool:
+        """Whether it takes such a mixture."""
+        return True
+
+    def given(self, point: Point) -> tuple:
+        """Arguments of its flash."""
+        return point.T, point.p, point.X
+
+    def flash(self, *given):
+        """The state, as the code has it; of T [K], p [Pa] and the mole fractions, unless `given` says otherwise."""
         raise NotImplementedError
 
     def read(self, found) -> tuple[bool, float]:
@@ -112,6 +136,71 @@ class ThermoPack(Rival):
         return found.phase == self.model.TWOPH, found.betaV
 
 
+class ThermoPackUV(ThermoPack):
+    """ThermoPack, two_phase_uvflash, with T and p to begin from that are off as our own start."""
+
+    name = "ThermoPack, UV"
+    call, of_two = "UV warm", True
+    OFF_T, OFF_P = 1.002, 1.005
+
+    def given(self, point: Point) -> tuple:
+        """Energy and volume of ThermoPack's own split: its energies begin elsewhere."""
+        model = self.model
+        T, p = point.T, point.p
+        found = model.two_phase_tpflash(T, p, point.X)
+
+        energy = volume = 0.0
+        parts = (found.betaL, found.x, model.LIQPH), (found.betaV, found.y, model.VAPPH)
+        for share, fractions, phase in parts:
+            v = model.specific_volume(T, p, fractions, phase)[0]
+            volume += share * v
+            energy += share * (model.enthalpy(T, p, fractions, phase)[0] - p * v)
+        return point.X, energy, volume, T * self.OFF_T, p * self.OFF_P
+
+    def flash(self, *given):
+        return self.model.two_phase_uvflash(*given)
+
+
+class Teqp(Rival):
+    """teqp, mix_VLE_Tp: both phases of two species from a start. It has no test of stability."""
+
+    name, package = "teqp, with a start", "teqp"
+    call, of_two = "Tp warm", True
+    tolerance = 1e-5  # of beta
+    OFF = 1.006
+
+    def __init__(self, data):
+        import teqp
+
+        omega = [equal_slope(omega) for omega in data.omega]
+        self.model = teqp.canonical_PR(data.Tc, data.pc, omega, data.kij)
+
+    @classmethod
+    def serves(cls, data) -> bool:
+        return data.ns == 2
+
+    def given(self, point: Point) -> tuple:
+        return point.T, point.p, point.of_liquid * self.OFF, point.of_vapour / self.OFF, point.X
+
+    def flash(self, *given):
+        T, p, of_liquid, of_vapour, X = given
+        found = self.model.mix_VLE_Tp(T, p, of_liquid, of_vapour)
+        x, y = found.rhovecL[0] / found.rhovecL.sum(), found.rhovecV[0] / found.rhovecV.sum()
+        return (X[0] - x) / (y - x)
+
+    def read(self, found) -> tuple[bool, float]:
+        return 0 < found < 1, found
+
+
+def equal_slope(omega: float) -> float:
+    """The omega with which the alpha of 1978, which teqp takes from 0.491 on, is that of 1976 with `omega`."""
+    if omega < 0.491:
+        return omega
+    slope = 0.37464 + 1.54226 * omega - 0.26992 * omega**2
+    roots = np.roots([0.016666, -0.164423, 1.48503, 0.379642 - slope])
+    return float(roots[np.isreal(roots)].real.min())
+
+
 def feos_equation(data, Tc, pc, omega):
     """feos' Peng-Robinson of the species with these critical data, and the k_ij of `data`."""
     import feos
@@ -154,9 +243,13 @@ class Feos(Rival):
         return found is not None, np.nan if found is None else found.vapor_phase_fraction
 
 
-RIVALS: tuple[type[Rival], ...] = Thermo, ThermoPack, Feos
+RIVALS: tuple[type[Rival], ...] = Thermo, ThermoPack, Feos, ThermoPackUV, Teqp
 
 
-def installed(data) -> list[Rival]:
-    """The codes that are installed, set to the species."""
-    return [rival(data) for rival in RIVALS if rival.is_installed()]
+def installed(data, call: str) -> list[Rival]:
+    """The codes with such a call that are installed, set to the species."""
+    found = []
+    for rival in RIVALS:
+        if rival.call == call and rival.is_installed() and rival.serves(data):
+            found.append(rival(data))
+    return found

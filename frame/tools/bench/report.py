@@ -62,6 +62,7 @@ class Report:
     rows: list[Row]
     facts: list[str]  # lines on compilers, versions, ceilings
     notes: str  # how to read the rows
+    targets: list[list[str]] = dataclasses.field(default_factory=list)  # cells of a second table, headings first
 
 
 KEYS = tuple(field.name for field in dataclasses.fields(Row) if not field.metadata)

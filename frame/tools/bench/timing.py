@@ -77,7 +77,7 @@ def fill(backend, arrays: dict, state: dict) -> None:
         arrays[name][:, :n] = backend.from_host(values, arrays[name].dtype)
 
 
-def part(state: dict, which: slice) -> dict:
+def part(state: dict, which: slice | np.ndarray) -> dict:
     """Some points of a state, contiguous."""
     return {name: np.ascontiguousarray(value[..., which]) for name, value in state.items()}
 

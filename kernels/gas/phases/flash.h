@@ -174,8 +174,9 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
     const auto rest = ask && !found && !left;
     auto lost = nowhere<R>();
     if (any_of(rest)) {
-        const auto hot = rest && is_plainly_hot(m, s.T, s.p);
-        const auto tested = rest && !hot && !is_settled(m, z, s.T, s.p, s);
+        const auto settled = rest && is_settled(m, z, s.T, s.p, s);
+        const auto hot = rest && !settled && is_plainly_hot(m, s.T, s.p);
+        const auto tested = rest && !settled && !hot;
         if (s.carried) settle(hot, z, s.T, s.p, s);
         Phase<M, R> whole;
         feed_at_pressure(m, tested, feed, whole);

@@ -110,11 +110,12 @@ template <class R> POINT_FN Alone<R> slopes_alone(const R T, const R p, const R 
     return {V_p, R(V_p * C_v / C_p), V_T, C_p};
 }
 
-template <class M, class R, class Species, class Kappas>
-POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Species &Y, const R vol,
-                                  const Kappas &ln_kappa, const R eta, const R phases_status, R &Z, R &rho, R &h, R &s,
-                                  R &cp, R &cv, R &gamma, R &c, R &c_frozen, R &c_wood, R &p_T, R &p_v, R &v_p,
-                                  R &rho_p, R &rho_T, R &h_p, R &h_T, R &e_p, R &e_T) {
+// MAY_BE_TWO: otherwise all points are one phase
+template <bool MAY_BE_TWO, class M, class R, class Species, class Kappas>
+POINT_FN void thermal_of(const M &m, const R T, const R p, const Species &Y, const R vol, const Kappas &ln_kappa,
+                         const R eta, const R phases_status, R &Z, R &rho, R &h, R &s, R &cp, R &cv, R &gamma, R &c,
+                         R &c_frozen, R &c_wood, R &p_T, R &p_v, R &v_p, R &rho_p, R &rho_T, R &h_p, R &h_T, R &e_p,
+                         R &e_T) {
     constexpr int N = M::NS + 1;
     Known<M, R> o;
     known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
@@ -138,7 +139,7 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     }
 
     // Two
-    if (any_of(o.two)) {
+    if (MAY_BE_TWO && any_of(o.two)) {
         Parts<M, R> parts;
         Coupled<M, R> system;
         R e[N], k[N];
@@ -180,6 +181,16 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     h_T = cp;
     e_p = heat.U_V * v_p;
     e_T = cv - e_p * p_T;
+}
+
+template <class... A> POINT_FN void equilibrium_thermal(A &&...a) { thermal_of<true>(a...); }
+
+template <class M, class R, class Species, class Kappas, class... Out>
+POINT_FN bool equilibrium_thermal_short(const M &m, const R T, const R p, const Species &Y, const R vol,
+                                        const Kappas &ln_kappa, const R eta, const R phases_status, Out &...out) {
+    if (!all_of(phases_status >= 0.0 && phases_status < 0.5)) return false;
+    thermal_of<false>(m, T, p, Y, vol, ln_kappa, eta, phases_status, out...);
+    return true;
 }
 
 // 4: two phases; else the root as of one phase

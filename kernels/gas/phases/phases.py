@@ -192,7 +192,7 @@ def kernel(name, reads, writes, source, **more):
 COUNTED = "phases_status phases_steps"
 FOUND = f"ln_kappa eta {COUNTED}"
 kernel("equilibrium_T_p", "T p Y", f"vol {FOUND}", NEWTON)
-kernel("equilibrium_T_p_warm", "T p Y ln_kappa eta", f"ln_kappa eta vol {COUNTED}", NEWTON, kinds="eta")
+kernel("equilibrium_T_p_warm", "T p Y ln_kappa eta", f"ln_kappa eta vol {COUNTED}", NEWTON, kinds="eta", short=2)
 kernel("equilibrium_rho_T", "rho T Y", f"p vol {FOUND}", NEWTON, given="rho T")
 kernel("equilibrium_rho_T_warm", "rho T Y ln_kappa eta", f"ln_kappa eta p vol {COUNTED}", NEWTON, kinds="eta")
 for given, state in (("e rho", "T p"), ("h p", "T"), ("s p", "T"), ("p rho", "T")):
@@ -212,6 +212,7 @@ for given, state in (("e rho", "T p"), ("h p", "T"), ("s p", "T"), ("p rho", "T"
         f"ln_kappa eta {made} {COUNTED}",
         NEWTON,
         kinds="eta",
+        short=2 if given == "e rho" else 0,
     )
 kernel("equilibrium_amounts", STATE, "beta beta_mass beta_volume rho_l rho_v", "definitions")
 kernel("equilibrium_compositions", STATE, "Y_l Y_v", "definitions")
@@ -220,6 +221,7 @@ kernel(
     STATE,
     "Z rho h s cp cv gamma c c_frozen c_wood p_T p_v v_p rho_p rho_T h_p h_T e_p e_T",
     "the phases' Helmholtz energies, differentiated at constant composition of the whole; c: phases in equilibrium",
+    short=2,
 )
 kernel("equilibrium_phase_flag", STATE, "phase_flag", "definition, 4: two phases")
 kernel(

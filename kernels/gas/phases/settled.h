@@ -196,6 +196,7 @@ template <class M, class R> POINT_FN void recall_trial(const State<M, R> &s, Ver
 // The points of `where` settle at T, p, z: the room begins around it
 template <class M, class R>
 POINT_FN void settle(const MaskOf<R> where, const R *z, const R T, const R p, State<M, R> &s) {
+    if (!any_of(where)) return;
     s.eta = select(where, R(KEPT * SETTLED + T), s.eta);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(where, R(z[k] * p), s.ln_kappa[k]);
 }

@@ -20,6 +20,9 @@ constexpr double LN_GAS_P = 0.4, LN_OTHERS = -0.7;
 // activity coefficient from which on it may split off with much of that fluid; ln of its amount beside the fluid's
 constexpr double LN_FEW = -2.3, LN_HEAVY_K = -2.0, REPELLED_BY_FLUID = 0.4, LN_WITH_FLUID = -0.9;
 constexpr double NO_SHADOW = 1e9;
+// Evaluations after which a trial that is rich in the heaviest species is where the liquid-like one was, if all ln W
+// are within a distance: it then ends as that did
+constexpr double MEETS_AFTER = 2.0, MEETS = 0.05;
 constexpr double ATTRACTS = 0.45; // T/Tc of a species below which a trial of its liquid may leap
 
 // Whether all species are too hot for two phases
@@ -87,7 +90,35 @@ template <class M, class R> struct Starts {
     MaskOf<R> repels;       // a dense fluid that repels the little that it has of the heaviest species
     MaskOf<R> is_heavy;     // the liquid-like start is rich in the heaviest species already
     Another<M, R> another;  // other species that may split off
+    R on_way[M::NS];        // ln W of the liquid-like trial after MEETS_AFTER evaluations
+    MaskOf<R> is_above;     // that trial has ended above the plane, or as the feed itself
+    MaskOf<R> is_feed;      // as the feed itself
 };
+
+template <class M, class R> POINT_FN MaskOf<R> has_turn(const Starts<M, R> &o, const int start) {
+    return o.start > start - 0.5 && o.start < start + 0.5;
+}
+
+// Keeps where the liquid-like trial is after some evaluations, and ends trials that are there after as many. Next to
+// critical lines the one that is rich in the heaviest species comes to the same liquid, and back to the feed with it.
+template <class M, class R>
+POINT_FN void end_where_ways_meet(const M &, const Feed<M, R> &feed, Starts<M, R> &o, Descent<R> &way,
+                                  Trial<M, R> &trial) {
+    const auto now = way.open && way.count > MEETS_AFTER - 0.5 && way.count < MEETS_AFTER + 0.5;
+    const auto is_first = now && has_turn(o, LIKE_LIQUID);
+    if (any_of(is_first)) {
+        FOR_SPECIES (k, M::NS) o.on_way[k] = select(is_first, trial.ln_W[k], o.on_way[k]);
+    }
+
+    auto meets = now && o.is_above && has_turn(o, RICH_IN_HEAVIEST);
+    if (!any_of(meets)) return;
+    FOR_SPECIES (k, M::NS) {
+        const auto is_near = fabs(trial.ln_W[k] - o.on_way[k]) < MEETS;
+        meets = meets && (is_near || feed.z[k] < ABSENT);
+    }
+    trial.itself = trial.itself || (meets && o.is_feed);
+    way.open = way.open && !meets;
+}
 
 // No vapour-like trial where the feed is a gas. A dense one is tried half-way to the liquid, too: trials that begin as
 // far away as Wilson's K says come back to it near critical points.
@@ -144,7 +175,7 @@ POINT_FN void begin_trial(const M &m, const Feed<M, R> &feed, const MaskOf<R> be
     begin_descent(begin, way, trial);
     // Beside a liquid a vapour keeps its root for a while, too: next to an azeotrope it has that of the liquid else
     way.lean = select(is_vapour, select(o.is_liquid, R(-LEAN), R(0.0)), R(LEAN));
-    const auto is_mixed = o.start > MIXED - 0.5 && o.start < MIXED + 0.5;
+    const auto is_mixed = has_turn(o, MIXED);
 
     // The species of a trial that is rich in one. Beside a liquid, at pressures where the species is a gas by itself,
     // it is a liquid with others: a vapour was tried
@@ -176,14 +207,14 @@ template <class M, class R>
 POINT_FN MaskOf<R> next_start(const M &m, const Feed<M, R> &feed, const MaskOf<R> ended, const Trial<M, R> &trial,
                               const Verdict<M, R> &v, Starts<M, R> &o) {
     o.start = select(ended, R(o.start + 1.0), o.start);
-    const auto is_half_way = o.start > HALF_WAY - 0.5 && o.start < HALF_WAY + 0.5;
+    const auto is_half_way = has_turn(o, HALF_WAY);
     const auto is_new = o.may_condense && !v.certain && (o.is_dense_gas || trial.itself);
     o.half = select(ended && is_half_way && trial.itself, R(0.5), o.half);
     o.start = select(ended && is_half_way && !is_new, R(o.start + 1.0), o.start);
-    const auto is_mixed = o.start > MIXED - 0.5 && o.start < MIXED + 0.5;
+    const auto is_mixed = has_turn(o, MIXED);
     const auto leapt = o.repels && !v.certain && (trial.itself || trial.apart);
     o.start = select(ended && is_mixed && !leapt, R(o.start + 1.0), o.start);
-    const auto is_done = o.start > RICH_IN_HEAVIEST - 0.5 && o.start < RICH_IN_HEAVIEST + 0.5 && o.is_heavy;
+    const auto is_done = has_turn(o, RICH_IN_HEAVIEST) && o.is_heavy;
     o.start = select(ended && is_done, R(o.start + 1.0), o.start);
 
     // The next species that may split off
@@ -220,6 +251,8 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     if (!any_of(tested)) return;
     v.alone = tested;
     find_starts(m, feed, o);
+    o.is_above = o.is_feed = nowhere<R>();
+    FOR_SPECIES (k, NS) o.on_way[k] = R(1e9);
 
     Trial<M, R> trial;
     Descent<R> way;
@@ -234,11 +267,15 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
         if (any_of(begin)) begin_trial(m, feed, begin, o, way, trial);
         const auto before = way.open;
         step_of_trial(m, feed, Aim::DECIDE, way, trial);
+        end_where_ways_meet(m, feed, o, way, trial);
 
         const auto ended = before && !way.open;
         begin = ended;
         if (!any_of(ended)) continue;
         conclude_trial(ended, o.start, o.is_liquid, trial, v);
+        const auto of_liquid = ended && has_turn(o, LIKE_LIQUID);
+        o.is_above = o.is_above || (of_liquid && !trial.unstable);
+        o.is_feed = o.is_feed || (of_liquid && trial.itself);
         begin = next_start(m, feed, ended, trial, v, o);
         if (!any_of(way.open || begin)) break;
     }

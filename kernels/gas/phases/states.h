@@ -128,6 +128,60 @@ POINT_FN void equilibrium_T_p_warm(const M &m, const R T, const R p, const Speci
     state_at_T_p(m, p, from_state(m, Y, T, ln_kappa, eta), vol, ln_kappa, eta, phases_status, phases_steps);
 }
 
+// Points that rest in the room of their last test, or are plainly hot. They are one phase then, and short bodies serve
+// several packs of them at a time: a pack by itself waits for each of its results.
+template <class M, class R, class Species, class Out> struct Resting {
+    Moles<M, R> moles;
+    State<M, R> s;
+    bool moves; // whether some settle anew
+
+    // Whether all points may rest
+    POINT_FN bool begin(const M &m, const Species &Y, const Out &ln_kappa, const R eta) {
+        s.eta = eta;
+        if (!all_of(is_marked_settled(s))) return false;
+        moles_of(m, Y, moles);
+        read_start(m, ln_kappa, eta, s);
+        return true;
+    }
+    // Whether they do, at T and p
+    POINT_FN bool rests(const M &m, const R T, const R p) {
+        const auto settled = is_in_room(m, moles.z, T, p, 1.0, room_of_traces(s), s);
+        moves = !all_of(settled);
+        if (!moves) return true;
+
+        const auto hot = !settled && is_plainly_hot(m, T, p);
+        settle(hot, moles.z, T, p, s);
+        return all_of(settled || hot);
+    }
+    POINT_FN void hand_on(const M &, const R V, R &vol, Out &ln_kappa, R &eta, R &status, R &steps) const {
+        vol = (V - moles.shift) / moles.W;
+        status = R(double(ONE_PHASE));
+        steps = R(1.0);
+        if (!moves) return;
+
+        eta = s.eta;
+        FOR_SPECIES (k, M::NS) ln_kappa.set(k, s.ln_kappa[k]);
+    }
+};
+
+template <class M, class R, class Species, class Out>
+POINT_FN bool equilibrium_T_p_warm_short(const M &m, const R T, const R p, const Species &Y, Out &ln_kappa, R &eta,
+                                         R &vol, R &phases_status, R &phases_steps) {
+    Resting<M, R, Species, Out> o;
+    const R known_T = known_temperature(T);
+    if (!o.begin(m, Y, ln_kappa, eta) || !all_of(p > 0.0) || !o.rests(m, known_T, p)) return false;
+
+    Attraction<M, R> at;
+    Phase<M, R> whole;
+    attraction_at(m, known_T, at);
+    phase_sums<false>(m, at, o.moles.z, whole);
+    phase_root(m, at, p, whole);
+    if (!all_of(whole.free > 0.0 && whole.free < 1e300)) return false;
+
+    o.hand_on(m, whole.V, vol, ln_kappa, eta, phases_status, phases_steps);
+    return true;
+}
+
 // ---- from T and rho
 template <class M, class R, class Out>
 POINT_FN void state_of_rho_T(const M &m, const R rho, Search<M, R, true> o, R &p, R &vol, Out &ln_kappa, R &eta,
@@ -267,6 +321,29 @@ POINT_FN void equilibrium_e_rho_warm(const M &m, const R e, const R rho, const S
                                      R &phases_steps) {
     p = state_of(m, EnergyAndDensity<M, R>{e, rho}, Y, from_state(m, Y, T_start, ln_kappa, eta), T, vol, unconverged,
                  ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN bool equilibrium_e_rho_warm_short(const M &m, const R e, const R rho, const Species &Y, const R T_start,
+                                           Out &ln_kappa, R &eta, R &T, R &p, R &vol, R &unconverged, R &phases_status,
+                                           R &phases_steps) {
+    Resting<M, R, Species, Out> o;
+    if (!o.begin(m, Y, ln_kappa, eta)) return false;
+
+    R found_T;
+    EquationOf<M>::from_e_rho_start(m, e, rho, Y, o.moles.R_s, T_start, found_T, unconverged);
+    if (!all_of(unconverged < 0.5 && rho > 0.0)) return false;
+
+    Feed<M, R> feed;
+    Phase<M, R> whole;
+    const R V = o.moles.W / rho + o.moles.shift;
+    const auto sound = feed_at_volume(m, o.moles.z, found_T, V, feed, whole, p);
+    if (!all_of(sound) || !o.rests(m, found_T, p) || !all_of(is_root(m, feed, whole))) return false;
+
+    T = found_T;
+    unconverged = R(0.0);
+    o.hand_on(m, V, vol, ln_kappa, eta, phases_status, phases_steps);
+    return true;
 }
 
 template <class M, class R, class Species, class Out>

@@ -456,8 +456,9 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
     R p;
     const auto sound = feed_at_volume(m, given.z, select(has_T, T, R(T_PLAIN)), V, feed, whole, p) && has_T;
     feed.steps = counted_in<R>(todo);
-    const auto hot = todo && sound && is_plainly_hot(m, feed.at.T, p);
-    auto one = hot || (todo && sound && is_settled(m, given.z, feed.at.T, p, s));
+    const auto settled = todo && sound && is_settled(m, given.z, feed.at.T, p, s);
+    const auto hot = todo && sound && !settled && is_plainly_hot(m, feed.at.T, p);
+    auto one = settled || hot;
     if (any_of(one)) one = one && is_root(m, feed, whole);
     if (s.carried) settle(one && hot, given.z, feed.at.T, p, s);
     const auto tested = todo && has_T && !one;

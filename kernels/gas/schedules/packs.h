@@ -113,6 +113,7 @@ STAGE_FN void copied_points(const Mixture &m, outside *const *row, const Scratch
         const outside *from = row[r];
         stored *to = scratch.copy[r];
         const Place at_point = place;
+#pragma GCC ivdep
         for (long t = 0; t < count; ++t) to[t] = from[at_point(t)];
     });
     fill_up<P>(scratch, count, whole);
@@ -121,6 +122,7 @@ STAGE_FN void copied_points(const Mixture &m, outside *const *row, const Scratch
         outside *to = row[r];
         const stored *from = scratch.copy[r];
         const Place at_point = place;
+#pragma GCC ivdep
         for (long t = 0; t < count; ++t) to[at_point(t)] = outside(from[t]);
     });
 }

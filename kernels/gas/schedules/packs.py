@@ -175,6 +175,7 @@ class Loop:
     said: str  # comment on top
     real: str  # number type
     lines: list[str]
+    short: Loop | None = None  # the same for several packs, of which all points need little
 
 
 def _program(p: Plan, types, boxed: bool) -> str:
@@ -223,7 +224,11 @@ def _loops(names: Names, stages, types) -> list[Loop]:
 
         real = types[_packs(stage[0], p)]
         said = ", ".join(kernel.name for kernel in stage)
-        loops.append(Loop(said, real, _stage(names, stage, real, later)))
+        loop = Loop(said, real, _stage(names, stage, real, later))
+        packs = stage[0].running.short
+        if packs and types[packs] != types[1]:
+            loop.short = Loop(said, types[packs], _stage(names, stage, types[packs], later, is_short=True))
+        loops.append(loop)
 
     return loops
 
@@ -330,8 +335,9 @@ def _not_whole(names: Names, real: str) -> list[str]:
 # ---------------------------------------------------------------- a stage
 
 
-def _stage(names: Names, stage, real: str, later) -> list[str]:
-    """Loads, calls and stores of a stage. later: names that are needed behind it."""
+def _stage(names: Names, stage, real: str, later, is_short: bool = False) -> list[str]:
+    """Loads, calls and stores of a stage. later: names that are needed behind it. is_short: by the short body of its
+    one kernel; where that does not serve, nothing is stored."""
     p, lines = names.p, []
     in_tables = _in_tables(names, stage)
     declared: set[str] = set()
@@ -346,7 +352,8 @@ def _stage(names: Names, stage, real: str, later) -> list[str]:
                 declared.add(name)
                 lines.append(_variable(names, kernel, name, real, in_tables))
 
-        lines.append(call(p, kernel, lost, real).text())
+        called = call(p, kernel, lost, real)
+        lines.append(f"if (!{called.short()}) break;" if is_short else called.text())
         kept += [name for name in kernel.writes if name in later and name not in lost and name not in kept]
 
     scalars = [name for name in kept if not registry.quantities[name].per]
@@ -422,18 +429,41 @@ def _lines(names: Names, stage) -> str:
 def _loop(p: Plan, loops: list[Loop], number: int) -> str:
     """Loop `number` over the block's packs. It also asks ahead for its part of the arrays."""
     loop = loops[number]
-    lines = list(loop.lines)
+    inside = "\n    ".join([*_short(p, loops, number), *loop.lines, *_asked_ahead(p, loop.real, number, len(loops))])
+    head = f"for (long t = 0; t < count; t += number<{loop.real}>::lanes)"
+    return f"// {loop.said}\n{head} {{\n    {inside}\n}}"
 
+
+SHORT = """\
+while (t + number<{real}>::lanes <= count) {{
+        // several packs at a time, until one has a point that needs more
+        {inside}
+        t += number<{real}>::lanes;
+    }}
+    if (t >= count) break;"""
+
+
+def _short(p: Plan, loops: list[Loop], number: int) -> list[str]:
+    """The packs ahead whose points all need little."""
+    short = loops[number].short
+    if short is None:
+        return []
+
+    inside = "\n        ".join([*short.lines, *_asked_ahead(p, short.real, number, len(loops))])
+    return [SHORT.format(real=short.real, inside=inside)]
+
+
+def _asked_ahead(p: Plan, real: str, number: int, loops: int) -> list[str]:
+    """Requests for the part of the arrays that loop `number` asks ahead for."""
+    lines = []
     for k, a in enumerate(p.arguments):
-        part = (number - k) % len(loops)
+        part = (number - k) % loops
         if part < p.rows(a) and registry.quantities[a].per in ("", "ns"):
             write = str(a in p.writes).lower()
             rows = f"row_{a}, points.first + t, {p.rows(a)}"
-            lines.append(f"ask_ahead<number<{loop.real}>::lanes, {write}>({rows}, {part}, {len(loops)});")
+            lines.append(f"ask_ahead<number<{real}>::lanes, {write}>({rows}, {part}, {loops});")
 
-    inside = "\n    ".join(lines)
-    head = f"for (long t = 0; t < count; t += number<{loop.real}>::lanes)"
-    return f"// {loop.said}\n{head} {{\n    {inside}\n}}"
+    return lines
 
 
 PACKS = Packs()

@@ -90,6 +90,10 @@ class Call:
     guards: str = ""  # declarations ahead of the call
     after: str = ""  # statements behind it
 
+    def short(self) -> str:
+        """The expression that calls the short body; see Running.short."""
+        return f"{self.kernel.name}_short({', '.join(['m', *self.arguments])})"
+
     def text(self) -> str:
         """The statement."""
         call = f"{self.kernel.name}({', '.join(['m', *self.arguments])});"
