@@ -1,8 +1,5 @@
 """Exercises 12, 13 and 18: ids from pools, and scattered sums."""
 
-import concurrent.futures
-import itertools
-
 import numpy as np
 from common import ATOMICS, check, kernels_of, main, say, timed
 
@@ -40,7 +37,7 @@ def told(backend, arrays, size, draws):
 def unique_token_pool(backend, N=10_000_000, M=2**19, nrepeat=1, quick=False):
     """Exercise 12: one generator state for each id of a pool; sums by scattering into a copy for each id.
 
-    Then two launches at the same time, on two streams, share one pool of device scope.
+    Then two launches at the same time, in two queues, share one pool of device scope.
 
     M: size of the pool.
     """
@@ -54,27 +51,16 @@ def unique_token_pool(backend, N=10_000_000, M=2**19, nrepeat=1, quick=False):
 
     pool, arrays = UniqueToken(M, backend), states(backend, M)
     runs = [UNIQUE_TOKEN_POOL.bind({**arrays, "pool": pool}, backend, quick=quick, n=N) for _ in range(2)]
-    here = np.zeros(1)  # a session has its two streams for copies from and to some memory of the host's
-    with backend.session([(here.ctypes.data, here.ctypes.data + here.nbytes)]) as lanes:
-        launch_in_lanes(backend, lanes, runs)
+    queues = [backend.queue() for _ in runs]
+
+    for queue, run in zip(queues, runs):
+        run(queue)
+    for queue in queues:
+        queue.wait()
 
     told(backend, arrays, M, 2 * N)
     check("unique_token_pool, device scope, ids still held", pool.held, 0)
     print(f"unique_token_pool {backend}: two launches of {N} draws with one pool: no id was held twice")
-
-
-def launch_in_lanes(backend, lanes, runs):
-    def launch(lane, run):
-        with lane:
-            run()
-
-    if backend.memory == "device":  # launches are queued
-        for lane, run in zip(itertools.cycle(lanes), runs):
-            launch(lane, run)
-        return
-
-    with concurrent.futures.ThreadPoolExecutor(len(runs)) as threads:
-        list(threads.map(launch, itertools.cycle(lanes), runs))
 
 
 UNIQUE_TOKEN_TEAM = declared(
