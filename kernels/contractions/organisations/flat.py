@@ -30,6 +30,7 @@ OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
 ISSUED = 4  # instructions of a multiprocessor in a clock
 ADDED = dict(float64=2, float32=1, complex128=8, complex64=4)  # instructions of a multiply-add
 LATE, TOGETHER = 3e-7, 4  # seconds until a line comes; lines of a thread that are under way together
+WIDE = dict(float64=1, float32=1, complex128=2, complex64=1)  # times its clocks that a load takes in the first cache
 FEW, SMALL = device.MULTIPROCESSORS * 256, 64  # threads that leave some multiprocessors idle; of a block then
 
 
@@ -106,7 +107,7 @@ class Flat(Threads):
                 near = self._at_once(p, n, q, f)
                 each = 1 if near > 1 or n.loops[-1:] and n.loops[-1].step[f] == 0 else self.near
                 loads = turns * each * (1 if _stays(n, f) else self.jam)
-                cache += loads * first_cache.clocks(p, n, loops, f, near)
+                cache += loads * first_cache.clocks(p, n, loops, f, near) * WIDE[p.dtype]
                 instructions += loads
 
             added = max(len(q.factors) - 1, 1) * ADDED[p.dtype] * self.near * self.jam
