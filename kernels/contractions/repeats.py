@@ -271,6 +271,11 @@ def as_before(text: str, arrays, backend, options) -> Any:
 
     arrays: in the text's order; an output that is given comes last.
     """
+    try:
+        hash(options)
+    except TypeError:
+        return None  # such as an array by the name of an option, which is refused later
+
     usual = backend is None and options == USUAL
     found = again((text, *arrays), text if usual else (text, backend, options))
     if found is not None:
