@@ -1,15 +1,8 @@
-<<<<<<< HEAD
-// Reactors where the lanes of a warp share a point (schedules/warp.h): of ideal gases, with integer coefficients.
-// Lanes share species, rate coefficients and reactions. Rates and slopes of reactions wait in shared memory. A table
-// says in which order those of a species, or of a place of the matrix, are added up. The system is dense: a lane has
-// rows of it (lanes_factors.h). kinetics/lanes.py makes the tables.
-=======
 // Reactors of ideal gases with integer coefficients, in which the lanes of a warp share a point (schedules/warp.h).
 //
 // Lanes divide species, rate coefficients and reactions among them. Rates of reactions and their slopes go to shared
 // memory. Then a table lists, for each species or each entry of the matrix, the numbers to add up and their order. The
-// system is dense; each lane has rows of it (lanes_factors.h). lanes.py makes the tables.
->>>>>>> house
+// system is dense; each lane has rows of it (lanes_factors.h). kinetics/lanes.py makes the tables.
 #pragma once
 #include "gas/reactors/lanes_factors.h"
 #include "gas/reactors/reactor.h"
