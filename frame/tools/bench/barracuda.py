@@ -375,7 +375,7 @@ def nekbone(program: pathlib.Path, launcher: list[str], backend, told) -> list[d
 
 
 def _solved(command: list[str], method: str, backend, timers: bool) -> str:
-    """What a run of the program by a method prints. Raises FrameError where an answer is wrong."""
+    """The output of the program, run by this method. Raises FrameError where an answer is wrong."""
     environment = {**os.environ, "FRAME_TIMERS": str(int(timers)), "FRAME_BACKEND": str(backend)}
     with tempfile.TemporaryDirectory() as folder:
         namelist = pathlib.Path(folder, "nekbone.nml")
