@@ -17,7 +17,7 @@ from kernels.marshal import Block
 
 from .impl import TVImpl
 from .impl.launchers import ArrayLauncher, Transfer
-from .impl.small_arrays import Small, SmallArrays, is_small
+from .impl.small_arrays import Small, SmallArrays, is_small, nothing
 from .stripe import IN, OUT, Field
 
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
@@ -110,8 +110,8 @@ class Staged:
         given, marshal, small = self._call.given, self._impl.marshal, kept.small
         read = [x for x in self._hosts if given[x].way != OUT]
         written = [x for x in self._hosts if given[x].way != IN]
-        put_small = small.put(self._hosts) if small else _nothing
-        get_small = small.get if small else _nothing
+        put_small = small.put(self._hosts) if small else nothing
+        get_small = small.get if small else nothing
 
         def put() -> None:
             put_small()
@@ -130,7 +130,7 @@ class Staged:
             Transfer(put, bytes_in),
             Transfer(get, bytes_out),
         )
-        self._unpack = small.unpack(self._hosts) if small else _nothing
+        self._unpack = small.unpack(self._hosts) if small else nothing
         self._kept = kept
 
     def _move(self, move, names: list[str], kept: Kept) -> None:
@@ -157,7 +157,3 @@ def block(f: Field) -> Block:
     shape = inner, n, 1, 1
 
     return Block(f.address, shape, (1, step, 0, 0), (0,) * 4, shape, size=f.size)
-
-
-def _nothing() -> None:
-    pass
