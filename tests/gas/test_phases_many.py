@@ -31,6 +31,9 @@ CASES = {
     "wet-rkpr": (WET, dict(equation="rkpr"), (0.0, 0.1), 150),
     "alkanes-srk": (ALKANES, dict(equation="srk"), (-0.05, 0.1), 300),
     "twelve-mapped": (TWELVE, dict(equation="mapped"), (-0.05, 0.1), 100),
+    # By few vectors: without k_ij, and with those of one species alone
+    "wet-none": (WET, dict(equation="pr"), (0.0, 0.0), 150),
+    "wet-hub": (WET, dict(equation="srk"), (-0.05, 0.1), 150),
     "twenty-pr": (TWENTY, dict(equation="pr"), (-0.05, 0.05), 100),
     # Options of which the oracle has its own form, and critical data of one's own
     "fitted-pr": ("CH4 CO2 NC7H16", dict(equation="pr", translation="fitted"), (-0.15, 0.15), 200),
@@ -72,6 +75,8 @@ def states(name):
     random = np.random.default_rng(sum(map(ord, name)))
     ns = len(names.split())
     k = np.triu(random.uniform(low, high, (ns, ns)), 1) if high > low else np.zeros((ns, ns))
+    if name.endswith("hub"):
+        k[1:] = 0.0
     species = species_of(names, options)
     mix = Mixture(species.with_kij(k + k.T), phases="equilibrium", **options)
 
@@ -91,7 +96,7 @@ def moles(mix, Y):
     return n / n.sum(0)
 
 
-QUICK = ["light-rkpr", "water-mapped", "noble-mapped", "alkanes-srk", "twenty-pr"]
+QUICK = ["light-rkpr", "water-mapped", "noble-mapped", "alkanes-srk", "twenty-pr", "wet-none", "wet-hub"]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -118,7 +123,7 @@ def test_the_split_of_the_lowest_gibbs_energy(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.quick(name=["alkanes-srk"])
+@pytest.mark.quick(name=["alkanes-srk", "wet-hub"])
 def test_states_come_back(name):
     """From (e, rho), (h, p), (s, p) and (p, rho): the same number of phases and T to 1e-8, of states without a third
     phase."""

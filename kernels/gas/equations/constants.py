@@ -373,6 +373,18 @@ def _of_a_phase(species):
 STRUCTURES = "none", "sparse", "lowrank", "dense"
 
 
+def low_rank(kij: np.ndarray):
+    """(eigenvalues (rank,), eigenvectors (ns, rank)) of k_ij (ns, ns) without those that are 0, but for rounding."""
+    value, vector = np.linalg.eigh(kij)
+    keep = np.abs(value) > 1e-13 * np.abs(value).max()
+    return value[keep], vector[:, keep]
+
+
+def as_factors(value: np.ndarray, vector: np.ndarray):
+    """(signs (rank,), factors (rank, ns)) of k_ij = sum_r sign_r factor_ri factor_rj, from `low_rank`."""
+    return np.sign(value), (vector * np.sqrt(np.abs(value))).T
+
+
 def kij_structure(kij: np.ndarray):
     """The cheapest way to sum over pairs with k_ij (ns, ns).
 
@@ -383,13 +395,12 @@ def kij_structure(kij: np.ndarray):
     if not pairs:
         return "none", None, None
 
-    value, vector = np.linalg.eigh(kij)
-    keep = np.abs(value) > 1e-13 * np.abs(value).max()
-    rank = int(keep.sum())
+    value, vector = low_rank(kij)
+    rank = value.size
 
     # Fused multiply-adds at each point.
     cost = {"dense": ns * (ns - 1), "lowrank": (2 * ns + 6) * rank, "sparse": 16 * pairs}
-    return min(cost, key=cost.__getitem__), value[keep], vector[:, keep]
+    return min(cost, key=cost.__getitem__), value, vector
 
 
 def interaction(species, options) -> Constants:
@@ -442,8 +453,7 @@ def _add_dense(result: Constants, kij: np.ndarray, has_second_derivatives: bool)
 def _add_low_rank(result: Constants, value: np.ndarray, vector: np.ndarray) -> None:
     """k_ij = sum_r sign_r factor_ri factor_rj, from eigenvalues (rank,) and eigenvectors (ns, rank)."""
     result.sizes["KIJ_RANK"] = value.size
-    result.values["kij_sign"] = np.sign(value)
-    result.values["kij_factor"] = (vector * np.sqrt(np.abs(value))).T
+    result.values["kij_sign"], result.values["kij_factor"] = as_factors(value, vector)
 
 
 def _add_sparse(result: Constants, kij: np.ndarray) -> None:

@@ -65,6 +65,16 @@ template <class M> POINT_FN double one_minus_kij(const M &m, int i, int j) {
     return sum;
 }
 
+// Vector r of k_ij = sum_r sign_r k_ri k_rj at species i, of mixtures that have few (few_vectors.h): k_ri, and sign_r
+template <class M> POINT_FN double kij_vector(const M &m, int r, int i) {
+    if constexpr (M::PHASE_VECTORS > 3) return m.phase_factor[r * M::NS + i];
+    return 0.0;
+}
+template <class M> POINT_FN double kij_sign(const M &m, int r) {
+    if constexpr (M::PHASE_VECTORS > 3) return m.phase_sign[r];
+    return 0.0;
+}
+
 template <class M, class R> POINT_FN R pair_attraction(const M &m, const Attraction<M, R> &at, int i, int j) {
     if constexpr (M::by_pairs) {
         constexpr int MATRIX = M::NS * M::NS;

@@ -41,7 +41,7 @@ POINT_FN void curvature_of(const M &m, const Attraction<M, R> &at, const Phase<M
     const R D_i = -(of_D * f.psi_B);
     const R one = share * f.inv_free;
     const R b = 0.5 * (one * f.n * f.inv_free - of_D * f.D * f.psi_BB);
-    FOR_SPECIES (k, M::NS) c.common.X[k] = one + b * m.phase_b[k] + D_i * f.D_i[k];
+    FOR_SPECIES (k, M::NS) c.common.X[k] = one + b * m.phase_b[k] + D_i * slope_of_D(m, at, f, k);
     c.common.a_a = -2.0 * (of_D * f.psi);
     c.common.one = PRESSURE ? share : R(0.0);
     if constexpr (PRESSURE) c.P_P = share / f.P_V;
@@ -68,8 +68,9 @@ POINT_FN void add_common(const CommonCurvature<M, R> &v, const CommonCurvature<M
 }
 
 template <bool PRESSURE, class M, class R>
-POINT_FN void add_own_element(const M &m, const Phase<M, R> &f, const Curvature<M, R> &c, int i, int j, R &sum) {
-    if constexpr (PRESSURE) sum += c.P_P * (f.P_i[i] * f.P_i[j]);
+POINT_FN void add_own_element(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const Curvature<M, R> &c,
+                              int i, int j, R &sum) {
+    if constexpr (PRESSURE) sum += c.P_P * (slope_of_p(m, at, f, i) * slope_of_p(m, at, f, j));
     if constexpr (M::deltas_by_species) sum += c.Y[i] * f.delta_i[j] + c.Y[j] * f.delta_i[i];
     EquationOf<M>::add_element(m, f, c, i, j, sum);
 }
@@ -79,7 +80,7 @@ template <class M, class R>
 POINT_FN R curvature_element(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const Curvature<M, R> &c,
                              int i, int j) {
     R sum = c.common.a_a * pair_attraction(m, at, i, j);
-    add_own_element<false>(m, f, c, i, j, sum);
+    add_own_element<false>(m, at, f, c, i, j, sum);
     return sum + c.common.X[i] * m.phase_b[j] + c.common.X[j] * m.phase_b[i];
 }
 
@@ -105,26 +106,21 @@ POINT_FN void scaled_curvature(const M &m, const Attraction<M, R> &at, const R *
     });
 }
 
-// out_i += sum_j of the elements times w_j, of the common part and of a phase's own; a_w: sum_j a_ij w_j
-template <bool PRESSURE, class M, class R>
-POINT_FN void add_common_times(const M &m, const CommonCurvature<M, R> &c, const R *w, const R *a_w, R *out) {
-    R sum = R(0.0), of_b = R(0.0), of_X = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        if constexpr (PRESSURE) sum += w[k];
-        of_b += m.phase_b[k] * w[k];
-        of_X += c.X[k] * w[k];
-    }
-    const R constant = PRESSURE ? R(c.one * sum) : R(0.0);
-    FOR_SPECIES (k, M::NS) out[k] += constant + c.X[k] * of_b + m.phase_b[k] * of_X + c.a_a * a_w[k];
-}
+// out_i = sum_j F_ij w_j of one phase
+template <class M, class R>
+POINT_FN void curvature_times(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *w, R *out) {
+    Curvature<M, R> c;
+    curvature_of<false>(m, at, f, R(1.0), c);
 
-template <bool PRESSURE, class M, class R>
-POINT_FN void add_own_times(const M &m, const Phase<M, R> &f, const Curvature<M, R> &c, const R *w, R *out) {
-    if constexpr (PRESSURE) {
-        R of_P = R(0.0);
-        FOR_SPECIES (k, M::NS) of_P += f.P_i[k] * w[k];
-        FOR_SPECIES (k, M::NS) out[k] += c.P_P * of_P * f.P_i[k];
+    R of_b = R(0.0), of_X = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        of_b += m.phase_b[k] * w[k];
+        of_X += c.common.X[k] * w[k];
     }
+    attraction_rows<false>(m, at, w, [&](int k, const R a_w, const R, const R) {
+        out[k] = c.common.X[k] * of_b + m.phase_b[k] * of_X + c.common.a_a * a_w;
+    });
+
     if constexpr (M::deltas_by_species) {
         R of_d = R(0.0), of_Y = R(0.0);
         FOR_SPECIES (k, M::NS) {
@@ -134,28 +130,6 @@ POINT_FN void add_own_times(const M &m, const Phase<M, R> &f, const Curvature<M,
         FOR_SPECIES (k, M::NS) out[k] += c.Y[k] * of_d + f.delta_i[k] * of_Y;
     }
     EquationOf<M>::add_product(m, f, c, w, out);
-}
-
-template <bool PRESSURE, class M, class R>
-POINT_FN void add_curvature_times(const M &m, const Phase<M, R> &f, const Curvature<M, R> &c, const R *w, const R *a_w,
-                                  R *out) {
-    add_common_times<PRESSURE>(m, c.common, w, a_w, out);
-    add_own_times<PRESSURE>(m, f, c, w, out);
-}
-
-// sum_j a_ij w_j
-template <class M, class R> POINT_FN void attraction_times(const M &m, const Attraction<M, R> &at, const R *w, R *out) {
-    attraction_rows<false>(m, at, w, [&](int k, const R S, const R, const R) { out[k] = S; });
-}
-
-// Amounts w = S x of a step x, sum_j a_ij w_j, and out = 0, to which curvatures times w are added
-template <class M, class R>
-POINT_FN void begin_products(const M &m, const Attraction<M, R> &at, const R *S, const R *x, R *w, R *a_w, R *out) {
-    FOR_SPECIES (k, M::NS) {
-        w[k] = S[k] * x[k];
-        out[k] = R(0.0);
-    }
-    attraction_times(m, at, w, a_w);
 }
 
 // ---- symmetric systems
@@ -176,7 +150,8 @@ template <int COUNT, class R> POINT_FN void subtract_products(R *H, const int i,
 }
 
 // L D L^T in place, without pivoting or roots, and 1/D. Whether the matrix is positive definite. Where it is not,
-// a pivot is raised, and the solution is still a direction along which the energy falls.
+// a pivot is raised, and the solution is still a direction along which the energy falls. In place of the diagonal of H
+// stays what was added to it.
 template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
     auto definite = R(0.0) < R(1.0);
     for_rows<N>([&](const auto j) {
@@ -190,7 +165,12 @@ template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
         }
         const auto sound = pivot > 1e-12 * before;
         definite = definite && sound;
-        if (!all_of(sound)) pivot = select(sound, pivot, larger(R(0.1 * before), fabs(pivot)));
+        H[lower(j, j)] = R(0.0);
+        if (!all_of(sound)) {
+            const R raised = select(sound, pivot, larger(R(0.1 * before), fabs(pivot)));
+            H[lower(j, j)] = raised - pivot;
+            pivot = raised;
+        }
         inv_D[j] = inverse(pivot);
 
         // l_ij d_j until row i is reached

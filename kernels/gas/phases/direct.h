@@ -32,15 +32,28 @@ template <class M, class R> struct State {
 template <class M, class R> struct Parts {
     Attraction<M, R> at;
     IdealEnergies<M, R> ideal;
-    R v[M::NS], l[M::NS], S[M::NS]; // amounts; S_i = sqrt(v_i l_i/z_i)
-    R beta, rest;                   // sums of v and l
-    R whole_room;                   // of both
+    R v[M::NS], l[M::NS]; // amounts
+    Weights<M, R> weight; // v_i l_i/z_i
+    R beta, rest;         // sums of v and l
+    R whole_room;         // of both
     Phase<M, R> of_v, of_l;
     Energy<M, R> in_v, in_l;
 };
 
+// Square roots of the feed, and 1 over them
+template <class M, class R> struct Roots {
+    R z[M::NS], inv_z[M::NS];
+};
+
+template <class M, class R> POINT_FN void roots_of(const M &, const R *z, Roots<M, R> &root) {
+    FOR_SPECIES (k, M::NS) {
+        root.z[k] = larger(R(sqrt(z[k])), R(LEAST_ROOT));
+        root.inv_z[k] = inverse(root.z[k]);
+    }
+}
+
 template <class M, class R>
-POINT_FN void parts_of(const M &m, const R *z, const R *root_z, const State<M, R> &s, Parts<M, R> &o) {
+POINT_FN void parts_of(const M &m, const R *z, const Roots<M, R> &root_of, const State<M, R> &s, Parts<M, R> &o) {
     attraction_at(m, s.T, o.at);
     ideal_energies(m, o.at, o.ideal);
 
@@ -48,10 +61,11 @@ POINT_FN void parts_of(const M &m, const R *z, const R *root_z, const State<M, R
     FOR_SPECIES (k, M::NS) {
         const R root = exp(0.5 * within(s.ln_kappa[k], 300.0));
         const R kappa = root * root;
-        const R share = inverse(R(1.0 + kappa));
-        o.l[k] = z[k] * share;
+        const R sum = 1.0 + kappa;
+        const R both = inverse(R(root * sum));
+        o.l[k] = z[k] * (root * both);
         o.v[k] = o.l[k] * kappa;
-        o.S[k] = root_z[k] * (root * share);
+        o.weight.set(k, R(root_of.z[k] * (kappa * both)), R(root_of.inv_z[k] * (sum * sum * both)));
         o.beta += o.v[k];
         o.rest += o.l[k];
     }
@@ -69,46 +83,34 @@ POINT_FN void parts_of(const M &m, const R *z, const R *root_z, const State<M, R
     phase_energy(m, o.at, o.ideal, o.l, o.of_l, o.in_l);
 }
 
-template <class M, class R> POINT_FN void roots_of(const M &, const R *z, R *root) {
-    FOR_SPECIES (k, M::NS) root[k] = sqrt(z[k]);
-}
-
 template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const State<M, R> &s, Parts<M, R> &o) {
-    R root_z[M::NS];
-    roots_of(m, z, root_z);
-    parts_of(m, z, root_z, s, o);
+    Roots<M, R> root;
+    roots_of(m, z, root);
+    parts_of(m, z, root, s, o);
 }
 
-// The second derivatives in w = (v_i/S_i, V_v), and the columns of T and V:
-//   H_ij = delta_ij + S_i S_j (F_ij^v + F_ij^l), H_iV = -S_i (P_i^v + P_i^l), H_VV = -(P_V^v + P_V^l)
-//   c = (S_i (U_i^v - U_i^l), U_V^v - U_V^l), f = (S_i P_i^l, P_V^l)
+// The second derivatives in v_i and V_v, for the changes y_i = dv_i/weight_i of the logarithms, and the columns of T
+// and V:
+//   y_i + sum_j (F_ij^v + F_ij^l) weight_j y_j + h_i dV_v = ..,  h_i = -(P_i^v + P_i^l),  H_VV = -(P_V^v + P_V^l)
+//   c = (U_i^v - U_i^l, U_V^v - U_V^l), f = (P_i^l, P_V^l)
 // V is eliminated first: a liquid is so much stiffer than a vapour of some pascals that its P_V, up to 1e15 times that
-// of the vapour, would drown what is left. What remains of H, c and f is taken without these differences:
-//   H_ij - H_iV H_jV/H_VV, factorised;  c_i - H_iV c_V/H_VV;  f_i - H_iV f_V/H_VV = S_i (P_i^l P_V^v - P_i^v P_V^l)/P_V
-//   with P_V = P_V^v + P_V^l
+// of the vapour, would drown what is left. What remains of c and f is taken without these differences:
+//   c_i - h_i c_V/H_VV;  f_i - h_i f_V/H_VV = (P_i^l P_V^v - P_i^v P_V^l)/P_V  with P_V = P_V^v + P_V^l
 template <class M, class R> struct Coupled {
     static constexpr int NS = M::NS;
     static constexpr int N = NS + 1;
-    Curvature<M, R> of_v, of_l;
-    CommonCurvature<M, R> both;
-    R H[lower(NS, 0)], inv_D[NS]; // what remains
-    R h[NS], inv_H_VV;            // H_iV
-    R c[NS], c_V, f[NS];          // what remains of c and f; c_V as above
-    R part_v, part_l;             // P_V^v/P_V and P_V^l/P_V: f_V/H_VV is -part_l
-    R C_v, U_V, P_V;              // of both phases at constant amounts, with equal pressures
+    AmountSystem<M, R> amounts; // what remains
+    R h[NS], inv_H_VV;
+    R c[NS], c_V, f[NS]; // what remains of c and f; c_V as above
+    R part_v, part_l;    // P_V^v/P_V and P_V^l/P_V: f_V/H_VV is -part_l
+    R C_v, U_V, P_V;     // of both phases at constant amounts, with equal pressures
     MaskOf<R> definite;
 };
 
 template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts<M, R> &o, Coupled<M, R> &s) {
     constexpr int NS = M::NS;
-    curvature_of<false>(m, o.at, o.of_v, R(1.0), s.of_v);
-    curvature_of<false>(m, o.at, o.of_l, R(1.0), s.of_l);
-    add_common(s.of_v.common, s.of_l.common, s.both);
-    const auto add_own = [&](const int i, const int j, R &sum) {
-        add_own_element<false>(m, o.of_v, s.of_v, i, j, sum);
-        add_own_element<false>(m, o.of_l, s.of_l, i, j, sum);
-    };
-    scaled_curvature<false>(m, o.at, o.S, s.both, add_own, s.H);
+    s.amounts.weight = o.weight;
+    amounts_of_two<false>(m, o.at, o.of_v, R(1.0), o.of_l, R(1.0), s.amounts);
 
     // Volumes at equal pressures. Newton's method may pass phases that are not stable
     const R P_v = o.of_v.P_V;
@@ -125,47 +127,42 @@ template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts
     s.C_v = (o.in_v.C_v + o.in_l.C_v) + s.c_V * s.c_V * s.inv_H_VV * (1.0 / (o.at.RT * o.at.T));
 
     // What remains for the amounts
-    UNROLL_FEW(few<NS>())
-    for (int i = 0; i < NS; ++i) {
-        s.h[i] = -(o.S[i] * (o.of_v.P_i[i] + o.of_l.P_i[i]));
-        s.c[i] = o.S[i] * (o.in_v.U_i[i] - o.in_l.U_i[i]) - s.h[i] * (s.c_V * s.inv_H_VV);
-        s.f[i] = o.S[i] * (o.of_l.P_i[i] * s.part_v - o.of_v.P_i[i] * s.part_l);
+    FOR_SPECIES (i, NS) {
+        const R P_i_v = slope_of_p(m, o.at, o.of_v, i);
+        const R P_i_l = slope_of_p(m, o.at, o.of_l, i);
+        const R U_i = slope_of_energy(m, o.at, o.of_v, o.in_v, i) - slope_of_energy(m, o.at, o.of_l, o.in_l, i);
+        s.h[i] = -(P_i_v + P_i_l);
+        s.c[i] = U_i - s.h[i] * (s.c_V * s.inv_H_VV);
+        s.f[i] = P_i_l * s.part_v - P_i_v * s.part_l;
     }
-    UNROLL_FEW(few<NS>())
-    for (int i = 0; i < NS; ++i) {
-        const R part = s.h[i] * s.inv_H_VV;
-        for (int j = 0; j <= i; ++j) s.H[lower(i, j)] -= part * s.h[j];
-    }
-    s.definite = factorise_symmetric<NS>(s.H, s.inv_D) && stable;
+    subtract_pressures(m, o.at, o.of_v, o.of_l, s.inv_H_VV, s.amounts);
+    factorise_amounts(m, o.at, s.amounts);
+    s.definite = s.amounts.definite && stable;
 }
 
-template <int N, class R> POINT_FN R product(const R *a, const R *b) {
-    R sum = a[0] * b[0];
-    UNROLL_FEW(few<N>())
-    for (int i = 1; i < N; ++i) sum += a[i] * b[i];
-    return sum;
+// sum of what both do to each other: a of forces, y of changes
+template <class M, class R> POINT_FN R product(const Coupled<M, R> &s, const R *a, const R *y) {
+    return weighted_product(s.amounts.weight, a, y);
 }
 
-// What a change x of the amounts does to V_v, at equal pressures
-template <class M, class R> POINT_FN R moved_volume(const Coupled<M, R> &s, const R *x) {
-    return s.inv_H_VV * product<M::NS>(s.h, x);
+// What a change y of the amounts does to V_v, at equal pressures
+template <class M, class R> POINT_FN R moved_volume(const Coupled<M, R> &s, const R *y) {
+    return s.inv_H_VV * product(s, s.h, y);
 }
 
-// x = H^-1 b, of what remains of b and b_V/H_VV
-template <class M, class R> POINT_FN void solve_coupled(const Coupled<M, R> &s, const R *b, const R by_V, R *x) {
-    constexpr int NS = M::NS;
-    UNROLL_FEW(few<NS>())
-    for (int i = 0; i < NS; ++i) x[i] = b[i];
-    solve_symmetric<NS>(s.H, s.inv_D, x);
-    x[NS] = by_V - moved_volume(s, x);
+// The changes y by what remains of b, and b_V/H_VV
+template <class M, class R>
+POINT_FN void solve_coupled(const M &m, const Parts<M, R> &o, const Coupled<M, R> &s, const R *b, const R by_V, R *y) {
+    solve_amounts(m, o.at, s.amounts, b, y);
+    y[M::NS] = by_V - moved_volume(s, y);
 }
 
-// H^-1 c and H^-1 f
-template <class M, class R> POINT_FN void solve_for_T(const Coupled<M, R> &s, R *e) {
-    solve_coupled(s, s.c, R(s.c_V * s.inv_H_VV), e);
+// By c and by f
+template <class M, class R> POINT_FN void solve_for_T(const M &m, const Parts<M, R> &o, const Coupled<M, R> &s, R *e) {
+    solve_coupled(m, o, s, s.c, R(s.c_V * s.inv_H_VV), e);
 }
-template <class M, class R> POINT_FN void solve_for_V(const Coupled<M, R> &s, R *k) {
-    solve_coupled(s, s.f, R(-s.part_l), k);
+template <class M, class R> POINT_FN void solve_for_V(const M &m, const Parts<M, R> &o, const Coupled<M, R> &s, R *k) {
+    solve_coupled(m, o, s, s.f, R(-s.part_l), k);
 }
 
 // What is held beside the amounts: U and V, H and p, T and V, or p and V
@@ -176,44 +173,43 @@ template <class M, class R> struct Given {
     R z[M::NS], energy;
 };
 
-// Newton's step: tau = dT/(RT^2), dV, and w, the change of v_i/S_i and of V_v.
-//   H w = -g + c tau - f dV;  the rows of the energy and of the pressure give tau and dV
+// Newton's step: tau = dT/(RT^2), dV, and y, the changes of the amounts and of V_v, by -g + c tau - f dV. The rows of
+// the energy and of the pressure give tau and dV.
 template <class M, class R> struct Step {
-    R w[M::NS + 1], tau, dV;
+    R y[M::NS + 1], tau, dV;
 };
 
 template <Fixed FIXED, class M, class R>
-POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R *g, const R miss_energy,
+POINT_FN void coupled_step(const M &m, const Parts<M, R> &o, const Coupled<M, R> &s, const R *g, const R miss_energy,
                            const R miss_p, const R p, const R T, Step<M, R> &step) {
     constexpr int NS = M::NS;
     constexpr int N = NS + 1;
     R a[N], e[N], rest[NS], limit = 0.2 * o.at.inv_RT;
     const R by_V = g[NS] * s.inv_H_VV;
-    UNROLL_FEW(few<NS>())
-    for (int i = 0; i < NS; ++i) rest[i] = g[i] - s.h[i] * by_V;
-    solve_coupled(s, rest, by_V, a);
+    FOR_SPECIES (i, NS) rest[i] = g[i] - s.h[i] * by_V;
+    solve_coupled(m, o, s, rest, by_V, a);
     if constexpr (FIXED == Fixed::T_V) {
         step.tau = step.dV = R(0.0);
         UNROLL_FEW(few<N>())
-        for (int i = 0; i < N; ++i) step.w[i] = -a[i];
+        for (int i = 0; i < N; ++i) step.y[i] = -a[i];
         return;
     }
-    solve_for_T(s, e);
-    const R of_p = miss_p - s.part_l * g[NS] + product<NS>(s.f, a);
-    const R mu = s.U_V + p - product<NS>(s.f, e); // T dp/dT
+    solve_for_T(m, o, s, e);
+    const R of_p = miss_p - s.part_l * g[NS] + product(s, s.f, a);
+    const R mu = s.U_V + p - product(s, s.f, e); // T dp/dT
     if constexpr (FIXED == Fixed::p_V) {
         step.tau = larger(smaller(R(-of_p / mu), limit), R(-limit));
         step.dV = R(0.0);
         UNROLL_FEW(few<N>())
-        for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i];
+        for (int i = 0; i < N; ++i) step.y[i] = e[i] * step.tau - a[i];
         return;
     }
-    const R of_energy = miss_energy - (s.c_V * by_V + product<NS>(s.c, a));
-    const R alpha = s.C_v * (o.at.RT * T) + product<NS>(s.c, e);
+    const R of_energy = miss_energy - (s.c_V * by_V + product(s, s.c, a));
+    const R alpha = s.C_v * (o.at.RT * T) + product(s, s.c, e);
     if constexpr (FIXED == Fixed::H_p) {
         R k[N];
-        solve_for_V(s, k);
-        const R nu = s.P_V + product<NS>(s.f, k);
+        solve_for_V(m, o, s, k);
+        const R nu = s.P_V + product(s, s.f, k);
         const R inv_determinant = -1.0 / (fabs(alpha * nu) + mu * mu);
         step.tau = (mu * of_p - nu * of_energy) * inv_determinant;
         step.dV = (mu * of_energy - alpha * of_p) * inv_determinant;
@@ -223,12 +219,12 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
         step.tau = step.tau * part;
         step.dV = step.dV * part;
         UNROLL_FEW(few<N>())
-        for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i] - k[i] * step.dV;
+        for (int i = 0; i < N; ++i) step.y[i] = e[i] * step.tau - a[i] - k[i] * step.dV;
     } else {
         step.tau = larger(smaller(R(-(of_energy * inverse(alpha))), limit), R(-limit));
         step.dV = R(0.0);
         UNROLL_FEW(few<N>())
-        for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i];
+        for (int i = 0; i < N; ++i) step.y[i] = e[i] * step.tau - a[i];
     }
 }
 
@@ -257,9 +253,9 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
     constexpr bool ENERGY = FIXED == Fixed::U_V || FIXED == Fixed::H_p;
     auto open = ask;
     auto found = nowhere<R>();
-    R step_before = R(0.0);
-    R root_z[NS]; // the step of Newton's method
-    roots_of(m, given.z, root_z);
+    R step_before = R(0.0); // of Newton's method
+    Roots<M, R> root;
+    roots_of(m, given.z, root);
     Waning<R> waning;
     if (ln_phi) {
         FOR_SPECIES (k, NS) ln_phi[k] = R(0.0);
@@ -270,9 +266,9 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         // State and residuals. That of the pressures is an error of volume: as an error of p a stiff liquid cannot meet
         // a tolerance.
         Parts<M, R> o;
-        parts_of(m, given.z, root_z, s, o);
+        parts_of(m, given.z, root, s, o);
         s.steps += 2.0 * counted_in<R>(open);
-        R F_v[NS], F_l[NS], g[N], scaled[N], size = R(0.0), apart = R(0.0), all = R(0.0);
+        R F_v[NS], F_l[NS], g[N], size = R(0.0), apart = R(0.0), all = R(0.0);
         phase_fugacities(m, o.at, o.of_v, R(0.0), F_v);
         phase_fugacities(m, o.at, o.of_l, R(0.0), F_l);
         const R ln_free = EquationOf<M>::log_of_free(s.eta, o.of_v, o.of_l);
@@ -280,13 +276,12 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         const R pi_l = phase_pressure(o.at, o.of_l);
         FOR_SPECIES (k, NS) {
             g[k] = s.ln_kappa[k] - ln_free + (F_v[k] - F_l[k]);
-            scaled[k] = o.S[k] * g[k];
             const auto there = given.z[k] > ABSENT;
             size = larger(select(there, R(fabs(g[k])), R(0.0)), size);
             apart = larger(select(there, R(fabs(s.ln_kappa[k] - ln_free)), R(0.0)), apart);
             all += fabs(g[k]);
         }
-        g[NS] = scaled[NS] = pi_l - pi_v;
+        g[NS] = pi_l - pi_v;
         const R C = o.in_v.C_v + o.in_l.C_v;
         const R U = o.in_v.U + o.in_l.U;
         const R energy = VOLUME ? U : R(U + s.p * s.V);
@@ -305,31 +300,25 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         Coupled<M, R> system;
         Step<M, R> step;
         coupled_system(m, o, system);
-        coupled_step<FIXED>(o, system, scaled, miss_energy, miss_p, s.p, s.T, step);
-        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_least = R(0.0), d_pi_v = o.in_v.U_V * step.tau,
-                                                 d_pi_l = o.in_l.U_V * step.tau;
-        const R dV_v = step.w[NS];
-        FOR_SPECIES (k, NS) {
-            w[k] = o.S[k] * step.w[k];
-            of_w[k] = R(0.0);
-            d_least += EquationOf<M>::least(m, s.T, k) * w[k];
-            d_pi_v += o.of_v.P_i[k] * w[k];
-            d_pi_l -= o.of_l.P_i[k] * w[k];
-        }
-        d_pi_v += o.of_v.P_V * dV_v;
-        d_pi_l += o.of_l.P_V * (step.dV - dV_v);
-        attraction_times(m, o.at, w, a_w);
-        add_common_times<false>(m, system.both, w, a_w, of_w);
-        add_own_times<false>(m, o.of_v, system.of_v, w, of_w);
-        add_own_times<false>(m, o.of_l, system.of_l, w, of_w);
+        coupled_step<FIXED>(m, o, system, g, miss_energy, miss_p, s.p, s.T, step);
+        R d_kappa[NS], d_least = R(0.0);
+        R d_pi_v = o.in_v.U_V * step.tau;
+        R d_pi_l = o.in_l.U_V * step.tau;
+        const R dV_v = step.y[NS];
         R least = R(1e300), largest = R(-1e300); // of d ln kappa
         FOR_SPECIES (k, NS) {
-            d_kappa[k] = (o.in_v.U_i[k] - o.in_l.U_i[k]) * step.tau - g[k] - of_w[k] +
-                         (o.of_v.P_i[k] + o.of_l.P_i[k]) * dV_v - o.of_l.P_i[k] * step.dV;
+            const R moved = o.weight[k] * step.y[k];
+            d_least += EquationOf<M>::least(m, s.T, k) * moved;
+            d_pi_v += slope_of_p(m, o.at, o.of_v, k) * moved;
+            d_pi_l -= slope_of_p(m, o.at, o.of_l, k) * moved;
+
+            d_kappa[k] = system.amounts.longer(k, step.y[k]);
             const auto there = given.z[k] > ABSENT;
             least = smaller(select(there, d_kappa[k], least), least);
             largest = larger(select(there, d_kappa[k], largest), largest);
         }
+        d_pi_v += o.of_v.P_V * dV_v;
+        d_pi_l += o.of_l.P_V * (step.dV - dV_v);
         if (gives_up) open = open && !waning.goes_on(least, largest, o.beta, o.rest);
         // eta = ln room_v - ln room_l
         const R dT = step.tau * o.at.RT * s.T;

@@ -221,17 +221,16 @@ POINT_FN void heat_of_one(const M &m, const R *z, const State<M, R> &s, Phase<M,
 
 // Of two: e and k are the changes of the parts with tau and, less their sign, with V
 template <class M, class R>
-POINT_FN void heat_of_two(const Parts<M, R> &o, const Coupled<M, R> &system, const MaskOf<R> two, R *e, R *k,
-                          const State<M, R> &s, Heat<M, R> &heat) {
-    constexpr int NS = M::NS;
-    solve_for_T(system, e);
-    solve_for_V(system, k);
+POINT_FN void heat_of_two(const M &m, const Parts<M, R> &o, const Coupled<M, R> &system, const MaskOf<R> two, R *e,
+                          R *k, const State<M, R> &s, Heat<M, R> &heat) {
+    solve_for_T(m, o, system, e);
+    solve_for_V(m, o, system, k);
     const R per_T2 = 1.0 / (o.at.RT * s.T);
     // A pure species boils at constant pressure: dp/dV is 0, and a rounding error below that
-    const R P_V = smaller(R(system.P_V + product<NS>(system.f, k)), R(1e-16 * system.P_V));
+    const R P_V = smaller(R(system.P_V + product(system, system.f, k)), R(1e-16 * system.P_V));
     heat.U = select(two, R(o.in_v.U + o.in_l.U), heat.U);
-    heat.C_v = select(two, R(system.C_v + product<NS>(system.c, e) * per_T2), heat.C_v);
-    heat.U_V = select(two, R(system.U_V - product<NS>(system.f, e)), heat.U_V);
+    heat.C_v = select(two, R(system.C_v + product(system, system.c, e) * per_T2), heat.C_v);
+    heat.U_V = select(two, R(system.U_V - product(system, system.f, e)), heat.U_V);
     heat.P_V = select(two, P_V, heat.P_V);
     heat.pull = select(two, R(s.p + s.V * P_V * o.at.RT), heat.pull);
 }
@@ -249,7 +248,7 @@ PHASE_PART void heat_of(const M &m, const R *z, const State<M, R> &s, const Mask
         R e[M::NS + 1], k[M::NS + 1];
         parts_of(m, z, s, parts);
         coupled_system(m, parts, system);
-        heat_of_two(parts, system, two, e, k, s, heat);
+        heat_of_two(m, parts, system, two, e, k, s, heat);
     }
 }
 

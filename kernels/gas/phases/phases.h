@@ -145,7 +145,7 @@ POINT_FN void thermal_of(const M &m, const R T, const R p, const Species &Y, con
         R e[N], k[N];
         parts_of(m, o.moles.z, o.s, parts);
         coupled_system(m, parts, system);
-        heat_of_two(parts, system, o.two, e, k, o.s, heat);
+        heat_of_two(m, parts, system, o.two, e, k, o.s, heat);
         const Alone<R> v = slopes_alone(known_T, p, parts.in_v.C_v, parts.in_v.U_V, R(RT * parts.of_v.P_V)),
                        l = slopes_alone(known_T, p, parts.in_l.C_v, parts.in_l.U_V, R(RT * parts.of_l.P_V));
         const R V_T = v.V_T + l.V_T;
@@ -222,23 +222,30 @@ POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, c
     Heat<M, R> heat;
     R p_k[NS], U_k[NS]; // (dp/dn_k)/(RT), dU/dn_k at constant T, V
     {
+        Attraction<M, R> at;
+        IdealEnergies<M, R> ideal;
         Phase<M, R> whole;
         Energy<M, R> in;
+        attraction_at(m, o.s.T, at);
+        ideal_energies(m, at, ideal);
         heat_of_one(m, o.moles.z, o.s, whole, in, heat);
-        FOR_SPECIES (k, NS) p_k[k] = whole.P_i[k], U_k[k] = in.U_i[k];
+        FOR_SPECIES (k, NS) {
+            p_k[k] = slope_of_p(m, at, whole, k);
+            U_k[k] = ideal.u[k] + slope_of_energy(m, at, whole, in, k);
+        }
     }
     if (any_of(o.two)) {
         Parts<M, R> parts;
         Coupled<M, R> system;
-        R e[N], k_V[N], w[NS], a_w[NS], v_by_T[NS], l_by_T[NS], v_by_V[NS], l_by_V[NS];
+        R e[N], k_V[N], v_by_T[NS], l_by_T[NS], v_by_V[NS], l_by_V[NS];
         parts_of(m, o.moles.z, o.s, parts);
         coupled_system(m, parts, system);
-        heat_of_two(parts, system, o.two, e, k_V, o.s, heat);
-        const auto changes = [&](const R *x, R *of_v, R *of_l) {
-            begin_products(m, parts.at, parts.S, x, w, a_w, of_v);
-            FOR_SPECIES (k, NS) of_l[k] = R(0.0);
-            add_curvature_times<false>(m, parts.of_v, system.of_v, w, a_w, of_v);
-            add_curvature_times<false>(m, parts.of_l, system.of_l, w, a_w, of_l);
+        heat_of_two(m, parts, system, o.two, e, k_V, o.s, heat);
+        const auto changes = [&](const R *y, R *of_v, R *of_l) {
+            R moved[NS];
+            FOR_SPECIES (k, NS) moved[k] = parts.weight[k] * y[k];
+            curvature_times(m, parts.at, parts.of_v, moved, of_v);
+            curvature_times(m, parts.at, parts.of_l, moved, of_l);
         };
         changes(e, v_by_T, l_by_T);
         changes(k_V, v_by_V, l_by_V);
@@ -247,12 +254,14 @@ POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, c
             const R kappa = exp(within(o.s.ln_kappa[k], 300.0));
             const R of_l = 1.0 / (1.0 + kappa);
             const R of_v = kappa * of_l;
-            const R by_V =
-                of_v * (v_by_V[k] - parts.of_v.P_i[k] * k_V[NS]) - of_l * (l_by_V[k] - parts.of_l.P_i[k] * k_l);
-            const R by_T =
-                of_v * (v_by_T[k] - parts.of_v.P_i[k] * e[NS]) - of_l * (l_by_T[k] - parts.of_l.P_i[k] * e[NS]);
+            const R P_v = slope_of_p(m, parts.at, parts.of_v, k);
+            const R P_l = slope_of_p(m, parts.at, parts.of_l, k);
+            const R U_v = slope_of_energy(m, parts.at, parts.of_v, parts.in_v, k);
+            const R U_l = slope_of_energy(m, parts.at, parts.of_l, parts.in_l, k);
+            const R by_V = of_v * (v_by_V[k] - P_v * k_V[NS]) - of_l * (l_by_V[k] - P_l * k_l);
+            const R by_T = of_v * (v_by_T[k] - P_v * e[NS]) - of_l * (l_by_T[k] - P_l * e[NS]);
             p_k[k] = select(o.two, by_V, p_k[k]);
-            U_k[k] = select(o.two, R(of_v * parts.in_v.U_i[k] + of_l * parts.in_l.U_i[k] - by_T), U_k[k]);
+            U_k[k] = select(o.two, R(parts.ideal.u[k] + of_v * U_v + of_l * U_l - by_T), U_k[k]);
         }
     }
     const R Tp_T = p + heat.U_V;

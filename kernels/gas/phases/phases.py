@@ -8,7 +8,7 @@ them to the next call, which then starts warm. Two phases at most; solids and th
 import numpy as np
 
 from ..declare import collection, constants, exclusion, option, point_kernel, quantity
-from ..equations.constants import _record
+from ..equations.constants import _record, as_factors, low_rank
 from ..equations.cubic import DELTA
 from ..equations.derivatives import PAIRS
 from ..equations.records import ROOTS, VolumeMap
@@ -101,6 +101,7 @@ quantity(
 
 # ---- constants
 OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_ln_trace phase_hot phase_critical phase_one_root"
+VECTORS = "phase_sign? phase_factor?"  # of k_ij: k_ij = sum_r sign_r factor_ri factor_rj
 HEAVY_REST = 1e-3  # share of the other species in a trial phase that is rich in one
 TRACE = 1e-12  # share of a trial phase, by Wilson's K, below which a species does not count
 HOT = 1.02  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most of cubics
@@ -109,6 +110,8 @@ HOT_QUANTUM = 1.2  # with equation mapped beside H2, He or Ne: 1.169 is the most
 QUANTUM = 50.0  # K: Tc of these
 HOT_KIJ = 0.3  # k_ij up to which that was tried
 NEVER = 1e9
+VECTORS_ALWAYS = 3  # 1, b, sqrt(a); each eigenvector of k_ij is one more
+SPECIES_A_VECTOR = 1.5  # least number of species for each vector: fewer are faster by their matrix
 ONE_ROOT = 0.99  # of a/(b R T) of the critical isotherm: the rest is for roundings of Omega_a, Omega_b
 GROWS_FROM = 0.42  # delta_1 from which a/(b R T) of the critical isotherm grows with it: its least is at 0.414
 
@@ -138,7 +141,23 @@ def phase_numbers(species, options) -> Constants:
         values["phase_delta"] = critical["delta_1"]
 
     uses_kij = options["mixing"] == "vdw"
-    return Constants(values, notes=note_of_unknown(species.names, species.kij) if uses_kij else [])
+    count = few_vectors(species, options, record)
+    if count > VECTORS_ALWAYS:
+        values["phase_sign"], values["phase_factor"] = as_factors(*low_rank(species.kij))
+    notes = note_of_unknown(species.names, species.kij) if uses_kij else []
+    return Constants(values, sizes={"PHASE_VECTORS": count}, notes=notes)
+
+
+def few_vectors(species, options, record) -> int:
+    """Number of vectors by which the equations of the amounts are solved (few_vectors.h), or 0: the matrix is written
+    down. That serves few species, and k_ij of high rank."""
+    has_vectors = options["mixing"] == "vdw" and not record.by_species and not record.mapped
+    if not has_vectors or (options["equation"] == "rk" and species.rk_a is not None):
+        return 0
+
+    value, _ = low_rank(species.kij)
+    count = VECTORS_ALWAYS + value.size
+    return count if species.ns >= SPECIES_A_VECTOR * count else 0
 
 
 def hot_ratio(Tc, kij, is_mapped: bool):
@@ -162,7 +181,7 @@ def _one_root(record, critical) -> float:
     return ONE_ROOT * np.min(critical["omega_a"] / critical["omega_b"])
 
 
-constants(f"{OWN} phase_delta", phase_numbers, when={"phases": "equilibrium"})
+constants(f"{OWN} phase_delta phase_sign phase_factor", phase_numbers, when={"phases": "equilibrium"})
 
 # ---- kernels
 SUMS = " ".join(name for name in registry.kernels["cubic_mixture"].constants if name not in PAIRS.split())
@@ -184,7 +203,8 @@ def kernel(name, reads, writes, source, **more):
         sweeps="states",
         alone=True,
         double_only=SINGLE,
-        constants=f"{PAIRS} {SUMS} {DELTA} {NASA} h_mid? W inv_p_ref {OWN} phase_delta? map_numbers? map_tiles?",
+        constants=f"{PAIRS} {SUMS} {DELTA} {NASA} h_mid? W inv_p_ref {OWN} {VECTORS} phase_delta? map_numbers? "
+        "map_tiles?",
         **{"valid": "two phases at most, T of 50 to 2000 K, p > 0", **more},
     )
 

@@ -245,7 +245,7 @@ template <class M, class R>
 PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, R &steps) {
     constexpr int NS = M::NS;
     Phase<M, R> whole;
-    R ln_phi[NS], S[NS];
+    R ln_phi[NS];
     phase_at_pressure(m, feed.at, feed.p, feed.z, whole, ln_phi);
     steps += counted_in<R>(ask);
 
@@ -267,14 +267,14 @@ PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R
     if (!any_of(alone)) return alone;
 
     // The least eigenvalue
-    Curvature<M, R> c;
-    R H[lower(NS, 0)], inv_D[NS];
-    curvature_of<true>(m, feed.at, whole, R(1.0), c);
-    roots_of(m, feed.z, S);
-    const auto add_own = [&](const int i, const int j, R &sum) { add_own_element<true>(m, whole, c, i, j, sum); };
-    scaled_curvature<true>(m, feed.at, S, c.common, add_own, H);
-    FOR_SPECIES (k, NS) H[lower(k, k)] -= R(CURVED);
-    alone = alone && factorise_symmetric<NS>(H, inv_D);
+    AmountSystem<M, R> system;
+    FOR_SPECIES (k, NS) {
+        const R root = larger(R(sqrt(feed.z[k])), R(LEAST_ROOT));
+        system.weight.set(k, root, inverse(root));
+    }
+    amounts_of_one(m, feed.at, whole, R(1.0 / (1.0 - CURVED)), system);
+    factorise_amounts(m, feed.at, system);
+    alone = alone && system.definite;
     if (!any_of(alone)) return alone;
 
     Verdict<M, R> with_more;

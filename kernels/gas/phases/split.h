@@ -155,56 +155,37 @@ POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const R beta_b
     return out;
 }
 
-// Where the matrix is not positive definite: the sqrt(x_i y_i/z_i) from which on the step is that of the amounts; how
-// much longer it becomes, up to which largest one
-constexpr double SCANTY = 1e-10, STRETCH = 10.0, LEAVES = 0.3;
+// Where the matrix is not positive definite: how much longer the step becomes, up to which largest one
+constexpr double STRETCH = 10.0, LEAVES = 0.3;
 constexpr double SADDLE = 1e-2; // residual below which it is taken at once: substitution stays at a saddle
 
 // Newton's step in ln K from the residual g, in place of -g where `want` and the matrix is positive definite, or `any`:
 //   s_i^2 = z_i K_i/(rest + beta K_i)^2,  C = rest Phi^v + beta Phi^l,
-//   (I - s s^T + S C S) q = -S g,  step = -g - C S q
+//   step + (C - 1) s^2 y = -g,  step = y - sum s_i^2 y_i
 template <class M, class R>
-POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoPhases<M, R> &s, const R *S,
-                              const Phase<M, R> &v, const Phase<M, R> &l, const R *g, const MaskOf<R> want,
-                              const MaskOf<R> any, R *step) {
+POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoPhases<M, R> &s,
+                              const Weights<M, R> &weight, const Phase<M, R> &v, const Phase<M, R> &l, const R *g,
+                              const MaskOf<R> want, const MaskOf<R> any, R *step) {
     constexpr int NS = M::NS;
-    Curvature<M, R> of_v, of_l;
-    CommonCurvature<M, R> both;
-    curvature_of<true>(m, at, v, s.rest, of_v);
-    curvature_of<true>(m, at, l, s.beta, of_l);
-    add_common(of_v.common, of_l.common, both);
+    AmountSystem<M, R> system;
+    system.weight = weight;
+    R residual[NS], y[NS], sum = R(0.0), longest = R(0.0);
+    FOR_SPECIES (k, NS) residual[k] = -g[k];
+    amounts_of_two<true>(m, at, v, s.rest, l, s.beta, system);
+    factorise_amounts(m, at, system);
+    solve_amounts(m, at, system, residual, y);
 
-    R H[lower(NS, 0)], inv_D[NS], q[NS];
-    FOR_SPECIES (k, NS) q[k] = -(S[k] * g[k]);
-    // `one` of both is 1, and s s^T takes that away
-    const auto add_own = [&](const int i, const int j, R &sum) {
-        add_own_element<true>(m, v, of_v, i, j, sum);
-        add_own_element<true>(m, l, of_l, i, j, sum);
-    };
-    scaled_curvature<false>(m, at, S, both, add_own, H);
-    auto good = factorise_symmetric<NS>(H, inv_D);
-    const auto newton = good && want;
+    FOR_SPECIES (k, NS) sum += weight[k] * y[k];
+    FOR_SPECIES (k, NS) {
+        y[k] -= sum;
+        longest = larger(fabs(y[k]), longest);
+    }
+    const auto good = system.definite;
     const auto taken = want && (good || any);
-    solve_symmetric<NS>(H, inv_D, q);
-
-    R a_w[NS], of_q[NS];
-    begin_products(m, at, S, q, q, a_w, of_q);
-    add_common_times<true>(m, both, q, a_w, of_q);
-    add_own_times<true>(m, v, of_v, q, of_q);
-    add_own_times<true>(m, l, of_l, q, of_q);
-    R downhill[NS], sum = R(0.0), longest = R(0.0);
-    FOR_SPECIES (k, NS) sum += S[k] * q[k];
-    FOR_SPECIES (k, NS) {
-        of_q[k] = -g[k] - of_q[k];
-        downhill[k] = select(S[k] > SCANTY, R(q[k] * inverse(S[k]) - sum), of_q[k]);
-        longest = larger(fabs(downhill[k]), longest);
-    }
-    const R stretch = larger(R(1.0), smaller(R(STRETCH), R(LEAVES / at_least(longest, 1e-300))));
-    FOR_SPECIES (k, NS) {
-        const R next = select(good, of_q[k], R(stretch * downhill[k]));
-        step[k] = select(taken, within(next, 2.0), step[k]);
-    }
-    return newton;
+    const R longer = larger(R(1.0), smaller(R(STRETCH), R(LEAVES / at_least(longest, 1e-300))));
+    const R stretch = select(good, R(1.0), longer);
+    FOR_SPECIES (k, NS) step[k] = select(taken, within(R(stretch * y[k]), 2.0), step[k]);
+    return good && want;
 }
 
 struct Effort {
@@ -227,10 +208,11 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     auto open = ask;
     auto found = nowhere<R>();
     auto was_outside = nowhere<R>();
-    R K[NS], root_K[NS], root_z[NS], S[NS];
+    R K[NS], root_K[NS], root_z[NS], inv_root_z[NS];
     R step_before = R(0.0), size_before = R(1e9); // the step of Newton's method, the largest residual
     FOR_SPECIES (k, NS) {
-        root_z[k] = sqrt(feed.z[k]);
+        root_z[k] = larger(R(sqrt(feed.z[k])), R(LEAST_ROOT));
+        inv_root_z[k] = inverse(root_z[k]);
         s.x[k] = select(ask, feed.z[k], s.x[k]);
         s.y[k] = select(ask, feed.z[k], s.y[k]);
     }
@@ -295,9 +277,14 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         FOR_SPECIES (k, NS) step[k] = -(part * g[k]);
         auto newton = nowhere<R>();
         const auto want = open && !moved && size < (count < effort.bold ? 1.0 : SWINGS);
-        FOR_SPECIES (k, NS) S[k] = root_z[k] * root_K[k] * inverse(R(s.rest + s.beta * K[k]));
+        Weights<M, R> weight;
+        FOR_SPECIES (k, NS) {
+            const R shared = s.rest + s.beta * K[k];
+            const R both = inverse(R(root_K[k] * shared));
+            weight.set(k, R(root_z[k] * K[k] * both), R(inv_root_z[k] * shared * shared * both));
+        }
         const auto any = count >= RAISED ? want : want && size < SADDLE;
-        if (count >= effort.plain && any_of(want)) newton = split_step(m, feed.at, s, S, v, l, g, want, any, step);
+        if (count >= effort.plain && any_of(want)) newton = split_step(m, feed.at, s, weight, v, l, g, want, any, step);
         R most = R(0.0);
         FOR_SPECIES (k, NS) {
             most = larger(select(feed.z[k] > ABSENT, R(fabs(step[k])), R(0.0)), most);

@@ -1,7 +1,7 @@
 // A trial phase of the test of stability: its way down to where it is below the tangent plane of a feed, or stationary
 // (Michelsen 1982, original not seen).
 #pragma once
-#include "gas/phases/curvature.h"
+#include "gas/phases/amounts.h"
 #include "gas/equations/inversion.h"
 
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
@@ -62,26 +62,25 @@ template <class M, class R> struct Trial {
 // Newton's step in ln W from the residual r. Where the matrix is not positive definite it is a part of that with raised
 // pivots, which leads downhill: substitution stays near a minimum that is about to be one, or was. Points that are not
 // `near` then keep their step. most: the largest of it.
-//   (I + S Phi S/sum W) q = -S r, S = diag sqrt(W),  step = -r - Phi S q/sum W
+//   step + Phi W step/sum W = -r
 template <class M, class R>
 POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *S, const R inv_sum,
                          const R *r, const MaskOf<R> want, const MaskOf<R> near, const R most, R *step) {
     constexpr int NS = M::NS;
-    Curvature<M, R> c;
-    curvature_of<true>(m, at, f, inv_sum, c);
-
-    R H[lower(NS, 0)], inv_D[NS], q[NS];
-    FOR_SPECIES (k, NS) q[k] = -(S[k] * r[k]);
-    const auto add_own = [&](const int i, const int j, R &sum) { add_own_element<true>(m, f, c, i, j, sum); };
-    scaled_curvature<true>(m, at, S, c.common, add_own, H);
-    const auto definite = factorise_symmetric<NS>(H, inv_D);
-    solve_symmetric<NS>(H, inv_D, q);
-
-    R a_w[NS], of_q[NS], longest = R(0.0);
-    begin_products(m, at, S, q, q, a_w, of_q);
-    add_curvature_times<true>(m, f, c, q, a_w, of_q);
+    AmountSystem<M, R> system;
+    R residual[NS], of_q[NS], longest = R(0.0);
     FOR_SPECIES (k, NS) {
-        of_q[k] = -r[k] - of_q[k];
+        const R root = larger(S[k], R(LEAST_ROOT));
+        system.weight.set(k, root, inverse(root));
+        residual[k] = -r[k];
+    }
+    amounts_of_one(m, at, f, inv_sum, system);
+    factorise_amounts(m, at, system);
+    solve_amounts(m, at, system, residual, of_q);
+
+    const auto definite = system.definite;
+    FOR_SPECIES (k, NS) {
+        of_q[k] = system.longer(k, of_q[k]);
         longest = larger(fabs(of_q[k]), longest);
     }
     const R part = select(definite || longest < LEAP, R(1.0), R(LEAP / longest));

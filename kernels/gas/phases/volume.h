@@ -413,7 +413,7 @@ POINT_FN void share_by_pressure(const M &m, const R *z, const MaskOf<R> ask, Sta
         R slope = R(0.0);
         R moved_volume = of_v.room * share_l;
         FOR_SPECIES (k, M::NS) {
-            slope += moved[k] * (of_v.P_i[k] + of_l.P_i[k]);
+            slope += moved[k] * (slope_of_p(m, at, of_v, k) + slope_of_p(m, at, of_l, k));
             moved_volume += moved[k] * EquationOf<M>::least(m, s.T, k);
         }
         slope += moved_volume * (of_v.P_V + of_l.P_V);
