@@ -25,13 +25,7 @@ KIJ = {("N2", "C12H26"): 0.19, ("CH4", "CO2"): 0.0978, ("O2", "CO2"): 0.1, ("CO2
 CRITICAL_Z = {"N2": 0.289, "C12H26": 0.25, "CH4": 0.286}  # for Vc, which rkpr needs; 0.27 of the others
 
 SPRAY, ALKANES, PRODUCTS = ("N2", "C12H26"), ("iC4", "nC4", "nC5", "nC6"), ("CH4", "O2", "CO2", "H2O")
-PRESSED = ("N2", *ALKANES)  # without k_ij: by few vectors (few_vectors.h)
-RANGES = {
-    SPRAY: (300, 650, 1e5, 2e7),
-    ALKANES: (300, 420, 1e5, 2e6),
-    PRODUCTS: (280, 550, 1e5, 2e7),
-    PRESSED: (280, 450, 1e5, 2e7),
-}
+RANGES = {SPRAY: (300, 650, 1e5, 2e7), ALKANES: (300, 420, 1e5, 2e6), PRODUCTS: (280, 550, 1e5, 2e7)}
 # What `flash` asks for: always the same, so that a mixture has one program for each set of given names
 FOUND = "T p vol rho h e s Y Y_l Y_v rho_l rho_v beta beta_mass beta_volume phases_status ln_kappa eta phases_steps"
 

@@ -31,7 +31,7 @@ CASES = {
     "wet-rkpr": (WET, dict(equation="rkpr"), (0.0, 0.1), 150),
     "alkanes-srk": (ALKANES, dict(equation="srk"), (-0.05, 0.1), 300),
     "twelve-mapped": (TWELVE, dict(equation="mapped"), (-0.05, 0.1), 100),
-    # By few vectors: without k_ij, and with those of one species alone
+    # Without k_ij, by few vectors; and with those of one species alone
     "wet-none": (WET, dict(equation="pr"), (0.0, 0.0), 150),
     "wet-hub": (WET, dict(equation="srk"), (-0.05, 0.1), 150),
     "twenty-pr": (TWENTY, dict(equation="pr"), (-0.05, 0.05), 100),

@@ -111,7 +111,7 @@ QUANTUM = 50.0  # K: Tc of these
 HOT_KIJ = 0.3  # k_ij up to which that was tried
 NEVER = 1e9
 VECTORS_ALWAYS = 3  # 1, b, sqrt(a); each eigenvector of k_ij is one more
-SPECIES_A_VECTOR = 1.5  # least number of species for each vector: fewer are faster by their matrix
+SPECIES_A_VECTOR = 2.0  # least number of species for each vector: fewer are faster by their matrix
 ONE_ROOT = 0.99  # of a/(b R T) of the critical isotherm: the rest is for roundings of Omega_a, Omega_b
 GROWS_FROM = 0.42  # delta_1 from which a/(b R T) of the critical isotherm grows with it: its least is at 0.414
 
