@@ -16,6 +16,8 @@ nothing can be compiled or written.
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import functools
 import json
 import math
@@ -28,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.backend import cache, cpu, get_backend
+from ..engine.backend import array_calls, cache, cpu, get_backend
 from ..engine.errors import ArgumentError, BackendError, CompileError
 from . import permute
 from .fold import Move
@@ -173,9 +175,34 @@ class Trial(NamedTuple):
 
 def measured(dtype: str, before: Mapping[str, float]) -> tuple[HostRates, dict[str, float]]:
     """(rates, least seconds of each trial). before: least seconds of earlier measurements."""
+    _compile_side_by_side(dtype)
+
     copy, trials = _copy(), {"turned": _turned(dtype), **_of_library(dtype), **_of_direct(dtype)}
     times = {key: min(took, before.get(key, math.inf)) for key, took in _least_times(copy, trials).items()}
     return _rates(dtype, copy, trials, times), times
+
+
+def _compile_side_by_side(dtype: str) -> None:
+    """Compiles the libraries of the trials and of later calls at the same time, one compiler each.
+
+    A library that fails to compile is reported by the trial or the call that loads it.
+    """
+    (planner,) = _planners
+    text, sizes, _ = DIRECT["panels"]
+    size = np.dtype(dtype).itemsize
+
+    sources = [
+        *planner(text, sizes, dtype).sources(),  # first: it takes longest
+        permute.source("packs", f"copy_{size}"),
+        array_calls.SOURCE,
+    ]
+
+    def compiled(source) -> None:
+        with contextlib.suppress(BackendError, CompileError, OSError):
+            cpu.shared_object(source)
+
+    with concurrent.futures.ThreadPoolExecutor(len(sources)) as pool:
+        list(pool.map(compiled, sources))
 
 
 def _rates(dtype: str, copy: Trial, trials: dict[str, Trial], times: Mapping[str, float]) -> HostRates:

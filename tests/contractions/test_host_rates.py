@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import numpy as np
 import pytest
 
 from frame.tools.bench import tccg
@@ -11,7 +12,8 @@ from kernels.contractions import host_rates
 from kernels.contractions.host_rates import HostRates
 from kernels.contractions.organisations import direct_host
 from kernels.contractions.organisations.direct_host import HostDirect
-from kernels.engine.errors import ArgumentError, BackendError
+from kernels.engine.backend import cpu
+from kernels.engine.errors import ArgumentError, BackendError, CompileError
 
 TEXT, SIZES = "C[i j] = A[i k] B[k j]", dict(i=500, j=500, k=500)
 
@@ -206,3 +208,20 @@ def test_a_trial_that_finds_no_quiet_moment_is_looked_on(monkeypatch):
     # A library that always takes longer is no disturbance.
     trials = {"large": taking(itertools.repeat(2.0)), "panels": taking(itertools.repeat(1.0))}
     assert host_rates._least_times(taking(itertools.repeat(0.5)), trials) == dict(copy=0.5, large=2.0, panels=1.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_compiles_the_libraries_of_a_first_call_before_the_trials(dtype, monkeypatch):
+    """`direct`, the copy and the repeated calls are asked for before a trial runs. A compiler's error waits for the
+    trial."""
+    asked = []
+
+    def refused(source):
+        asked.append(source.name)
+        raise CompileError("refused")
+
+    monkeypatch.setattr(cpu, "shared_object", refused)
+    host_rates._compile_side_by_side(dtype)
+
+    size = np.dtype(dtype).itemsize
+    assert sorted(set(asked)) == ["array-calls", f"permute-copy_{size}", "tensor-direct"]
