@@ -64,6 +64,30 @@ def test_slopes_are_those_of_the_flash(names):
     np.testing.assert_allclose(q["c"] ** 2, q["gamma"] / q["rho_p"], rtol=1e-8)
 
 
+@pytest.mark.parametrize("side", ["bubble_T", "dew_T"])
+@pytest.mark.parametrize("p", [1e5, 5e6])
+def test_little_of_a_phase_is_next_to_none(side, p):
+    """Nitrogen and dodecane along T through a boundary, 1e-15 to 1e-8 of T from it: shares down to 1e-7 are there, and
+    energies and volumes of both sides meet. Tangent planes 1e-9 RT below a feed count, and so a share of 1e-9 may be
+    left out: of a liquid in a gas of 1000 times its volume that is 1e-7 of the energy, RT a mole, at most."""
+    mix, X = Mixture.from_names("N2 NC12H26", phases="equilibrium", equation="pr"), np.array([0.5, 0.5])
+    off = np.geomspace(1e-15, 1e-8, 22)
+    off = np.r_[-off[::-1], 0.0, off]
+    T = getattr(mix, side)(p, X) * (1 + off)
+    q = mix.properties("phases_status beta e rho Y", T=T, p=p, X=np.repeat(X[:, None], T.size, 1))
+    two = q["phases_status"] == 1
+    assert two.any() and not two.all()
+    assert np.minimum(q["beta"], 1 - q["beta"])[two].min() < 1e-7
+
+    energy = q["e"] * (mix.species.W @ X) / (8.314 * T)
+    for values, scale in ((energy, 1.0), (q["rho"], q["rho"].max())):
+        left, right = (np.polyval(np.polyfit(off[at], values[at], 1), 0) for at in (off < -1e-11, off > 1e-11))
+        assert abs(left - right) < 1e-7 * scale
+
+    found = mix.properties("T", e=q["e"], rho=q["rho"], Y=q["Y"])
+    np.testing.assert_allclose(found["T"], T, rtol=1e-9)
+
+
 def test_slopes_next_to_vacuum():
     """Dodecane with nitrogen at 40 to 1000 Pa, where the liquid's dp/dV is 1e10 to 1e14 times that of the whole. c by
     differences along an isentrope, 1e-6: fourth order, and 1e-10 of rho over steps of 1e-3; sums as below."""

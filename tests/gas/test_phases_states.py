@@ -63,6 +63,20 @@ def test_a_density_beside_a_gas_gives_its_T():
     assert (found["phases_status"] == 1).all() and np.abs(found["T"] / T - 1).max() < 2e-10
 
 
+def test_two_temperatures_of_one_density():
+    """Helium with liquid carbon dioxide, which boils into it: 29 K above, as a gas, it is as dense. From p and density
+    one of both is found, and T and p lead back to that density: 1e-12."""
+    mix = Mixture.from_names("HE CO2", phases="equilibrium", equation="pr", kij={"HE/CO2": -0.06259})
+    T, p, X = np.array([189.16]), np.array([2.401e7]), np.array([[0.10865], [0.89135]])
+    two = mix.properties("rho Y phases_status", T=T, p=p, X=X)
+    found = mix.properties("T rho phases_status", p=p, rho=two["rho"], Y=two["Y"])
+    gas = mix.properties("rho phases_status", T=found["T"], p=p, X=X)
+
+    assert two["phases_status"] == 1 and found["phases_status"] == gas["phases_status"] == 0
+    assert found["T"] > T + 20.0
+    np.testing.assert_allclose(gas["rho"], two["rho"], rtol=1e-12)
+
+
 @pytest.mark.parametrize("given", ["T p", "e rho", "h p", "s p", "rho T", "p rho"])
 @pytest.mark.parametrize("names", [SPRAY, ALKANES])
 @pytest.mark.quick(names=[SPRAY], given=["T p", "e rho", "h p", "p rho"])

@@ -185,6 +185,23 @@ HIGHER = {
         372133.18,
         [0.2536562, 0.1505326, 0.5958112],
     ),
+    # Much ethanol and much water are one liquid between water and the fuel: a trial only of each by itself
+    "ethanol between water and fuel": (
+        "C2H5OH H2O NC6H14",
+        "pr",
+        [-0.06982068956, 0.02162148965, 0.13928152263],
+        344.94978266,
+        335330.53700753,
+        [0.32409296, 0.08984062, 0.58606642],
+    ),
+    "ethanol between water and dense fuel": (
+        "C2H5OH H2O NC6H14",
+        "pr",
+        [-0.06204073258, -0.07244320755, 0.07622790778],
+        333.39680894,
+        507768.57711318,
+        [0.59704504, 0.28831483, 0.11464013],
+    ),
     # One phase was said: no trial of water a little above its critical temperature
     "critical water": (
         "H2O CO NC12H26",

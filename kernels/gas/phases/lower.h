@@ -17,11 +17,15 @@ constexpr double NEARLY_VAPOUR = 0.5; // sum of fugacities over p from which two
 // Volume of a gas, in critical ones, up to which a liquid beside it and another may be stable; where its trial begins
 // on the way from the gas to that
 constexpr double CONDENSES = 10.0, PART_OF_THE_WAY = 0.25;
+// Sum of sqrt(x_k y_k) of two liquids, 0 where they share no species, 1 where they are the same, from which and up to
+// which a third may lie between: water with much ethanol, say, between water and a fuel with ethanol
+constexpr double SHARED = 0.25, THE_SAME = 0.95;
 // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K, above which a liquid may be mostly
 // that species; with others it takes up in the first step it amounts to HOPE then
 constexpr double MAIN_OF_LIQUID = -1.2, HOPE = 0.5;
 constexpr double LN_TAKEN_UP = -1.9; // ln of the ratio of others to that species next to its critical temperature
 constexpr double ALIKE = 0.2;        // sum of the differences of mole fractions below which phases are alike
+constexpr int PAIRS = 4;             // of which each takes the place of the one before
 constexpr double LOWER = 1e-8; // distance from the common tangent plane, or less Gibbs energy, that counts [RT a mole]
 
 // ln x_k of a split. Of a species that x has next to nothing of it comes from y: K as a number ends at exp(200)
@@ -73,25 +77,30 @@ POINT_FN MaskOf<R> has_two_liquids(const M &m, const R *z, const R T, const TwoP
     return has_two_liquids(m, much, T);
 }
 
-// Phases that may lie below the plane of a split. First a vapour beside two liquids, or a liquid beside a gas and a
-// liquid; then liquids of a species, those with the largest ratio of its fugacity to that of its own liquid first
+// Phases that may lie below the plane of a split. First a vapour beside two liquids; then a liquid between a gas and a
+// liquid, or between two liquids; then liquids of a species, those with the largest ratio of its fugacity to that of
+// its own liquid first
 template <class M, class R> struct Candidates {
-    MaskOf<R> is_first;  // whether it is the turn of the first
-    MaskOf<R> is_vapour; // and that is a vapour
-    R start[M::NS];      // of the first: ln of the amounts
-    R d[M::NS];          // ln of the fugacities over p
-    R own[M::NS], most;  // ln of the ratios; that of the liquid whose turn it is
+    MaskOf<R> is_vapour;  // whether it is the turn of a vapour
+    MaskOf<R> is_between; // whether it is that of a liquid between both phases, unless it is a vapour's
+    R between[M::NS];     // ln of its amounts at the start
+    R d[M::NS];           // ln of the fugacities over p
+    R own[M::NS], most;   // ln of the ratios; that of the liquid whose turn it is
 };
 
-// What the first is. V_x, V_y: of the phases, in critical volumes; repels: the liquid beside a gas may split
+// What the first are. V_x, V_y: of the phases, in critical volumes; repels: the liquid beside a gas may split; ternary:
+// of three species or more, two of them liquids
 template <class M, class R>
-POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const MaskOf<R> repels, const TwoPhases<M, R> &s,
-                         const R V_x, const R V_y, Candidates<M, R> &o) {
+POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const MaskOf<R> repels, const MaskOf<R> ternary,
+                         const TwoPhases<M, R> &s, const R V_x, const R V_y, Candidates<M, R> &o) {
     const auto x_is_gas = V_x > V_y;
     const R of_gas = larger(V_x, V_y);
     const R of_liquid = smaller(V_x, V_y);
-    R Tc_gas = R(0.0);
-    FOR_SPECIES (k, M::NS) Tc_gas += select(x_is_gas, s.x[k], s.y[k]) * m.phase_Tc[k];
+    R Tc_gas = R(0.0), shared = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        Tc_gas += select(x_is_gas, s.x[k], s.y[k]) * m.phase_Tc[k];
+        shared += sqrt(s.x[k] * s.y[k]);
+    }
 
     // A vapour beside two liquids
     o.is_vapour = some && of_gas < 1.0;
@@ -105,28 +114,38 @@ POINT_FN void find_first(const M &m, const R T, const MaskOf<R> some, const Mask
     // liquid
     const auto is_cold = T < LIQUEFIES * Tc_gas;
     const auto condenses = some && repels && is_cold && of_gas > 1.0 && of_gas < CONDENSES && of_liquid < 1.0;
-    o.is_first = o.is_vapour || condenses;
-    if (!any_of(o.is_first)) return;
+    const auto is_bridge = some && ternary && of_gas < 1.0 && shared > SHARED && shared < THE_SAME;
+    o.is_between = condenses || is_bridge;
+    if (!any_of(o.is_between)) return;
 
+    const R from_x = select(x_is_gas, R(PART_OF_THE_WAY), R(1.0 - PART_OF_THE_WAY));
+    const R part = select(condenses, from_x, R(0.5));
     FOR_SPECIES (k, M::NS) {
         const R ln_x = log(at_least(s.x[k], LEAST_AMOUNT));
         const R ln_y = log(at_least(s.y[k], LEAST_AMOUNT));
-        const R part = select(x_is_gas, R(PART_OF_THE_WAY), R(1.0 - PART_OF_THE_WAY));
-        o.start[k] = select(o.is_vapour, o.d[k], R(ln_x + part * (ln_y - ln_x)));
+        o.between[k] = ln_x + part * (ln_y - ln_x);
     }
 }
 
-// The next liquid, for the points of `where`: those that have one
-template <class M, class R> POINT_FN MaskOf<R> find_next(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
+// The next liquid of a species, for the points of `where`: those that have one
+template <class M, class R> POINT_FN MaskOf<R> find_liquid(const M &, const MaskOf<R> where, Candidates<M, R> &o) {
     R most = R(BARRED);
     FOR_SPECIES (k, M::NS) {
         const auto next = o.own[k] < o.most && o.own[k] > most;
         most = select(next, o.own[k], most);
     }
     o.most = select(where, most, o.most);
-    o.is_first = o.is_first && !where;
-    o.is_vapour = o.is_vapour && !where;
     return where && most > MAIN_OF_LIQUID;
+}
+
+// The next candidate of the points of `where`: those that have one
+template <class M, class R> POINT_FN MaskOf<R> find_next(const M &m, const MaskOf<R> where, Candidates<M, R> &o) {
+    const auto was_vapour = where && o.is_vapour;
+    o.is_between = o.is_between && (was_vapour || !where);
+    o.is_vapour = o.is_vapour && !where;
+
+    const auto is_between = where && o.is_between;
+    return is_between || find_liquid(m, where && !is_between, o);
 }
 
 // Leaves out liquids of species that the liquids of a split hold as an ideal one does, or that are one of these liquids
@@ -158,8 +177,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         some = some || (feed.z[k] > TOO_LITTLE && feed.at.T < LIQUEFIES * m.phase_Tc[k]);
     }
     some = some && ask;
-    o.is_first = o.is_vapour = nowhere<R>();
-    FOR_SPECIES (k, M::NS) o.start[k] = R(0.0);
+    o.is_vapour = o.is_between = nowhere<R>();
+    FOR_SPECIES (k, M::NS) o.between[k] = R(0.0);
     if (!any_of(some)) return some;
 
     R ln_K[M::NS];
@@ -177,11 +196,12 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         const auto may_be_liquid = feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE;
         repels_some = repels_some || (may_be_liquid && own[k] - log(share) > REPELLED);
     }
-    find_first(m, feed.at.T, some, repels_some, s, V_x, V_y, o);
+    const auto two_liquids = has_two_liquids(m, feed.z, feed.at.T, s);
+    const auto ternary = two_liquids && present > 2.5;
+    find_first(m, feed.at.T, some, repels_some, ternary, s, V_x, V_y, o);
 
     // The liquid of a species
     const R repelled = select(present < 2.5, R(REPELLED), R(REPELLED_OF_MORE));
-    const auto two_liquids = has_two_liquids(m, feed.z, feed.at.T, s);
     FOR_SPECIES (k, M::NS) {
         const auto in_x = V_x < LIQUID && s.x[k] > DOMINANT;
         const auto in_y = V_y < LIQUID && s.y[k] > DOMINANT;
@@ -190,7 +210,7 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
         const R by_itself = own[k];
         const auto is_critical = feed.at.T > NEAR_CRITICAL * m.phase_Tc[k] && by_itself > NEARLY_OWN;
         const R repels = by_itself - ln_share;
-        const auto is_itself = two_liquids && present > 2.5 && repels > REPELLED_A_LITTLE && by_itself > AS_ITSELF;
+        const auto is_itself = ternary && repels > REPELLED_A_LITTLE && by_itself > AS_ITSELF;
         const auto is_other = !(in_x || in_y) || repels > repelled || is_critical || is_itself;
         o.own[k] =
             select(is_other && feed.at.T < LIQUEFIES * m.phase_Tc[k] && feed.z[k] > TOO_LITTLE, by_itself, R(BARRED));
@@ -201,7 +221,8 @@ POINT_FN MaskOf<R> find_candidates(const M &m, const Feed<M, R> &feed, const Mas
 // The first candidate of the points of `some`: those that have one
 template <class M, class R> POINT_FN MaskOf<R> begin_with_first(const M &m, const MaskOf<R> some, Candidates<M, R> &o) {
     o.most = R(-BARRED);
-    return o.is_first || find_next(m, some && !o.is_first, o);
+    const auto is_first = o.is_vapour || o.is_between;
+    return is_first || find_liquid(m, some && !is_first, o);
 }
 
 // Whether the candidate whose turn it is falls below the plane of a split. Its evaluations are those of the feed.
@@ -218,7 +239,8 @@ PHASE_PART MaskOf<R> is_below(const M &m, Feed<M, R> plane, const MaskOf<R> ask,
     FOR_SPECIES (k, M::NS) {
         const auto is_main = o.own[k] >= o.most && o.own[k] <= o.most;
         const R rest = others.amount(log(at_least(s.x[k], LEAST_AMOUNT)));
-        trial.ln_W[k] = select(o.is_first, o.start[k], select(is_main, R(0.0), rest));
+        const R liquid = select(o.is_between, o.between[k], select(is_main, R(0.0), rest));
+        trial.ln_W[k] = select(o.is_vapour, o.d[k], liquid);
     }
 
     const R lean = select(o.is_vapour, R(0.0), R(LEAN));
@@ -257,7 +279,7 @@ PHASE_PART MaskOf<R> has_lower(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 
     const Feed<M, R> plane = common_plane(m, feed, s);
     UNROLL_BY(1)
-    for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
+    for (int turn = 0; turn <= M::NS + 1 && any_of(todo); ++turn) {
         Trial<M, R> trial;
         lower = lower || is_below(m, plane, todo, s, o, feed, trial);
         todo = find_next(m, todo, o) && !lower;
@@ -332,10 +354,10 @@ POINT_FN void start_with_third(const M &, const Third<M, R> &third, const MaskOf
 // Takes the split of the third phase beside one of both of s, for the points of `ask`, where that is lower: beside the
 // phase that is less alike; where three phases are stable beside the other, too, and the lowest of the pairs. plane:
 // that of s. Where neither is lower, and the third phase is like one of s: beside what is left of the feed. Near a
-// critical point that phase of s lies between two that are lower.
+// critical point that phase of s lies between two that are lower. The points that took one.
 template <class M, class R>
-PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
-                            const Third<M, R> &third, TwoPhases<M, R> &s) {
+PHASE_PART MaskOf<R> take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plane, const MaskOf<R> ask,
+                                 const Third<M, R> &third, TwoPhases<M, R> &s) {
     const TwoPhases<M, R> before = s;
     const R lean = select(third.is_vapour, R(-LEAN), R(0.0));
     auto todo = ask;
@@ -368,10 +390,33 @@ PHASE_PART void take_beside(const M &m, Feed<M, R> &feed, const Feed<M, R> &plan
         take_split(lower, other, s);
         todo = todo && !(lower && of_left > -LOWER);
     }
+    return change < 0.0;
+}
+
+// The candidates of other splits, for the points of `where`
+template <class M, class R>
+POINT_FN void take_candidates(const M &, const MaskOf<R> where, const Candidates<M, R> &from, Candidates<M, R> &to) {
+    to.is_vapour = (from.is_vapour && where) || (to.is_vapour && !where);
+    to.is_between = (from.is_between && where) || (to.is_between && !where);
+    to.most = select(where, from.most, to.most);
+    FOR_SPECIES (k, M::NS) {
+        to.between[k] = select(where, from.between[k], to.between[k]);
+        to.d[k] = select(where, from.d[k], to.d[k]);
+        to.own[k] = select(where, from.own[k], to.own[k]);
+    }
+}
+
+// Whether there is one that the pair before had not: it was a liquid of that, say
+template <class M, class R>
+POINT_FN MaskOf<R> has_more(const M &, const Candidates<M, R> &now, const Candidates<M, R> &before) {
+    auto more = nowhere<R>();
+    FOR_SPECIES (k, M::NS) more = more || (now.own[k] > MAIN_OF_LIQUID && !(before.own[k] > BARRED));
+    return more;
 }
 
 // Takes a lower split of the points of `ask` where another phase is below the tangent plane of s: that phase beside one
-// of both. One candidate after the other; where three phases are stable a fourth may lead to a lower pair.
+// of both. One candidate after the other. Beside a new pair all are tried again where one was above the plane of the
+// pair before, or was a phase of that: of water, a fuel and their vapour any may be the one that is left out.
 template <class M, class R>
 PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     Candidates<M, R> o;
@@ -380,18 +425,35 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
     if (!any_of(todo)) return;
 
     Feed<M, R> plane = common_plane(m, feed, s);
+    R pairs = R(1.0);
+    auto passed = nowhere<R>(); // a candidate was above the plane of this pair
     UNROLL_BY(1)
-    for (int turn = 0; turn <= M::NS && any_of(todo); ++turn) {
+    for (int turn = 0; turn < PAIRS * (M::NS + 2) && any_of(todo); ++turn) {
         Trial<M, R> trial;
         auto below = is_below(m, plane, todo, s, o, feed, trial);
         if (any_of(below)) below = is_lower_at_end(m, plane, below, feed, trial);
+
+        passed = passed || (todo && !below);
+        auto anew = below;
         if (any_of(below)) {
             Third<M, R> third;
             third.is_vapour = o.is_vapour;
             third_phase(m, trial, s, third);
-            take_beside(m, feed, plane, below, third, s);
+            anew = take_beside(m, feed, plane, below, third, s);
             plane = common_plane(m, feed, s);
         }
         todo = find_next(m, todo, o);
+
+        anew = anew && pairs < PAIRS - 0.5;
+        if (!any_of(anew)) continue;
+        Candidates<M, R> next;
+        auto some = find_candidates(m, feed, anew, s, next);
+        if (!any_of(some)) continue;
+        anew = anew && (passed || has_more(m, next, o));
+        some = begin_with_first(m, some && anew, next);
+        take_candidates(m, anew, next, o);
+        todo = (todo && !anew) || some;
+        passed = passed && !anew;
+        pairs += select(anew, R(1.0), R(0.0));
     }
 }
