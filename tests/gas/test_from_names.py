@@ -200,6 +200,7 @@ def test_a_formula_means_all_species_that_have_it():
     [
         ("CH5", "no species 'CH5' in the package, did you mean .*'CH4'. The package has 80 species: CH4, O2, .*; "),
         (["CH4", "UF6"], r"no species 'UF6' in the package.*The package has .* Mixture.from_yaml reads others"),
+        ("dodecan", "no species 'dodecan' in the package, did you mean 'n-dodecane'"),
         ([3], r"species \[3\]: wanted a text such as 'CH4 O2', or a list of texts"),
         ("CH4 C4H10", "species 'C4H10' may be any of NC4H10, IC4H10: name one of them"),
         ("C2H6O", "species 'C2H6O' may be any of C2H5OH, CH3OCH3"),
