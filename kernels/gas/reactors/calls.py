@@ -52,10 +52,9 @@ class Reactor:
         )
         points = _points_of({name.removesuffix(f"_{at}"): given for name, given in arrays.items()})
         refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
-        refuse(
-            last is not None and tuple(last.shape) != points,
-            f"last: shape {getattr(last, 'shape', None)}, wanted that of the points, {points}: `steps` of a call before.",
-        )
+        if last is not None:
+            said = f"last: shape {tuple(last.shape)}, wanted that of the points, {points}: `steps` of a call before."
+            refuse(tuple(last.shape) != points, said)
 
         names = [*state, f"status_{at}", f"steps_{at}"]
         order = None
