@@ -21,10 +21,10 @@ _C = {
     "int": "int {0}",
     "double": "double {0}",
     "handle": "intptr_t {0}",
-    "pointer": "void *{0}",
-    "doubles": "double *{0}",
-    "address": "double *{0}",
-    "block": "double *{0}",
+    "pointer": "{1}void *{0}",
+    "doubles": "{1}double *{0}",
+    "address": "{1}double *{0}",
+    "block": "{1}double *{0}",
     "tag": "const char *{0}",
     "text": "const char *{0}",
     "lines": "const char *{0}",
@@ -89,8 +89,13 @@ FIELD = f"""struct frame_field {{
 
 
 def _list(args, table, first=""):
-    parts = ([first] if first else []) + [table[a.kind].format(a.name) for a in args]
+    parts = ([first] if first else []) + [_declared(a, table) for a in args]
     return ", ".join(parts) or "void"
+
+
+def _declared(arg, table) -> str:
+    """An argument of a C function. Memory that the layer only reads is const: hosts in C++ pass const vectors."""
+    return table[arg.kind].format(arg.name, "const " if arg.intent == "in" else "")
 
 
 def wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> str:
@@ -261,7 +266,7 @@ def c_header() -> str:
         lines.append(f"/* {e.doc}")
         lines += [f" *   {a.name}: {a.doc}{' (' + ', '.join(a.dims) + ')' if a.dims else ''}" for a in e.args if a.doc]
         lines[-1] += " */"
-        lines.append(wrapped(f"int frame_{e.name}_(", [_C[a.kind].format(a.name) for a in e.args] or ["void"], ");"))
+        lines.append(wrapped(f"int frame_{e.name}_(", [_declared(a, _C) for a in e.args] or ["void"], ");"))
 
     lines += [
         "/* Message of this thread's last call, empty after a success, padded with blanks to n characters; returns its",

@@ -8,15 +8,19 @@ from __future__ import annotations
 from .entry_words import CELLS, CHUNK, MOST, VARIABLES, Arg, Entry, answered_text, bounds, extents, integer
 
 _SPACE = (("X", "index in x"), ("Y", "index in y"), ("Z", "index in z"))
-_STRIPE = (
-    Arg("tag", "tag", "name of the view, such as Q, T, rho"),
-    Arg("data", "address", "the host's array (nx, ny, nz, nvar), double precision"),
-    *extents(),
-    *bounds(*_SPACE, ("Data", "variable")),
-    integer("stripeStart", "first selected point, counted from 1, x fastest", -MOST, MOST),
-    integer("stripeEnd", "last selected point of the stripe", -MOST, MOST),
-)
 _ACTIVE = integer("nActive", "number of points to work on, from the front of the views", -MOST, MOST)
+
+
+def _stripe(intent):
+    """The arguments of a copy between a host's block and a view. intent: of the block."""
+    return (
+        Arg("tag", "tag", "name of the view, such as Q, T, rho"),
+        Arg("data", "address", "the host's array (nx, ny, nz, nvar), double precision", intent=intent),
+        *extents(),
+        *bounds(*_SPACE, ("Data", "variable")),
+        integer("stripeStart", "first selected point, counted from 1, x fastest", -MOST, MOST),
+        integer("stripeEnd", "last selected point of the stripe", -MOST, MOST),
+    )
 
 
 def _eos(name, collection, doc):
@@ -103,7 +107,7 @@ ENTRIES: tuple[Entry, ...] = (
         (Arg("tag", "tag", "option"), Arg("value", "text", "its value")),
         "set_option",
         "Before initialize: backend, precision, calls, last_species. Before loadmixture: the options of the model, see "
-        "the README.",
+        "docs/howto/options.md.",
         needs_initialize=False,
     ),
     Entry(
@@ -227,7 +231,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "castles_populateinputstripe",
-        _STRIPE,
+        _stripe("in"),
         "populate_input",
         "Copy a stripe of the host's block into a view.",
         short="",
@@ -236,7 +240,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "castles_populateoutputstripe",
-        _STRIPE,
+        _stripe("out"),
         "populate_output",
         "Copy a view into a stripe of the host's block; no other point is touched.",
         short="",
@@ -264,7 +268,8 @@ ENTRIES: tuple[Entry, ...] = (
     _eos(
         "eostfromhp",
         "T_from_h_p",
-        "T from h, p, Y, and T_start where populated; unconverged is 0 where T was found, else see the README.",
+        "T from h, p, Y, and T_start where populated; unconverged is 0 where T was found, else a sum of the reasons in "
+        "docs/reference/inputs.md.",
     ),
     _eos("eostfromerho", "T_from_e_rho", "T and p from e, rho, Y, and T_start where populated; unconverged as above."),
     _eos(
@@ -281,7 +286,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg(
                 "outTags", "text", "names of the outputs, separated by commas, in the order in which they go to outData"
             ),
-            Arg("outData", "block", "the host's array (nx, ny, nz, nvOut)"),
+            Arg("outData", "block", "the host's array (nx, ny, nz, nvOut)", intent="out"),
             *extents(CELLS),
             *bounds(*_SPACE, most_x=CELLS),
             integer("nvIn", "number of variables of inData", 1, VARIABLES),
@@ -311,6 +316,23 @@ ENTRIES: tuple[Entry, ...] = (
         repeats=True,
     ),
     Entry(
+        "castles_react",
+        (
+            Arg("kind", "tag", "volume or pressure: what stays constant"),
+            Arg("tags", "text", "names by commas: T, p and Y, which are updated; status, steps and dt if wanted"),
+            Arg("addresses", "addresses", "where their arrays lie, in this order", dims=("n",)),
+            integer("n", "number of arrays", 1, 4096),
+            Arg("dt", "double", "time of the step [s]; 0 if there is an array dt"),
+            *extents(CELLS),
+            *bounds(*_SPACE, most_x=CELLS),
+        ),
+        "react_arrays",
+        "Every point of a block a closed adiabatic reactor over dt, in place. Arrays as in castles_arrays.",
+        short="",
+        repeats=True,
+        varies=("dt",),
+    ),
+    Entry(
         "pin",
         (Arg("data", "address", "the host's array, double precision"), integer("n", "number of its values", 0)),
         "pin",
@@ -336,14 +358,14 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "deallocate",
-        (Arg("address", "pointer", "as allocate gave it"),),
+        (Arg("address", "pointer", "as allocate gave it", intent="inout"),),
         "deallocate",
         "Undo allocate. The module takes arrays too.",
     ),
     Entry(
         "copy",
         (
-            Arg("to", "pointer", "where the bytes go, on the host or on the device"),
+            Arg("to", "pointer", "where the bytes go, on the host or on the device", intent="out"),
             Arg("source", "pointer", "where they lie, on the host or on the device"),
             Arg("bytes", "handle", "how many"),
         ),

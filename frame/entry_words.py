@@ -4,7 +4,8 @@ Kinds of arguments:
   int      C int by value, checked against low..high (this catches a forgotten %VAL)
   double   C double by value
   handle   an address, handle or number of bytes by value, 64 bits; 0 is allowed
-  pointer  an address of the host's memory or of a device's by value; type(c_ptr) in the module
+  pointer  an address of the host's memory or of a device's by value; type(c_ptr) in the module. In frame.h memory of
+           a pointer, of an address, of a block and of doubles is const if the intent is "in"
   doubles  double array by reference of the shape `dims` (Fortran order), arrives in Python as a NumPy array
   address  double array by reference whose shape the other arguments give, arrives in Python as an integer
   tag      a name by reference, up to 63 characters, ended by char(0) or a blank

@@ -13,7 +13,15 @@ from .errors import refuse
 from .stripe import Field
 
 OF_KIND = ("dt", "status", "steps")  # fields whose views belong to the kind of reactor
-ABSENT, NEGATIVE = -1, -2  # in place of a time
+WAYS = {"dt": stripes.IN, "status": stripes.OUT}  # of arrays that a host lists by names; the others are updated
+ABSENT, NEGATIVE = -1, -2  # in place of a time, from the Fortran module
+
+
+def number(dt: float, has_array: bool) -> float:
+    """The time of a host that cannot leave it out: 0 where an array of times came. Errors: ArgumentError for a negative
+    time and NaN."""
+    refuse(not dt >= 0, f"dt is {dt:g}, wanted 0 s or more.")
+    return ABSENT if has_array and dt == 0 else dt
 
 
 class Time:
@@ -29,7 +37,7 @@ class Time:
 
     def set(self, dt: float) -> None:
         """The time of the next call. Errors: as above."""
-        refuse(dt == NEGATIVE or dt != dt, "dt is negative, wanted a time in s.")
+        refuse(dt == NEGATIVE or dt != dt, "dt is negative or NaN, wanted 0 s or more.")
         refuse(dt == ABSENT and not self._is_field, "dt is missing: wanted a number, dt=1d-6, or frame_in('dt', dt).")
         refuse(dt != ABSENT and self._is_field, "dt came as a number and as a field; wanted one of them.")
         self._number[0] = dt

@@ -374,19 +374,24 @@ class TVProperties:
         place: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, as Fortran counts. Errors: as block_of_fields;
         ArgumentError for another number of addresses, or bounds outside the extents.
         """
-        extents, bounds = place[:3], place[3:]
         named = [(name, stripes.IN) for name in _names(in_tags)] + [(name, stripes.OUT) for name in _names(out_tags)]
         refuse(len(named) != n, f"{len(named)} names in '{in_tags}' and '{out_tags}', {n} addresses.")
 
+        return self.block_of_fields(collection, *self._fields_of_arrays(named, addresses, place))
+
+    def _fields_of_arrays(self, named, addresses, place):
+        """Fields, lo and hi of contiguous arrays. named: (name, way) of each; place: as in block_of_arrays."""
+        extents, bounds = place[:3], place[3:]
+
         fields = []
         for (name, way), address in zip(named, addresses):
-            rows = self.impl.view(name).rows
+            rows = 1 if name in reactors.OF_KIND else self.impl.view(name).rows
             is_alone = named.count((name, way)) == 1
             stripes.block_from_bounds(address, extents, (*bounds, 1, 1))  # its errors are those of the old style
             extent = (*extents, rows) if is_alone else extents
             fields.append(Field.contiguous(name, way, address, extent, 8))
 
-        return self.block_of_fields(collection, fields, (*bounds[::2], None), (*bounds[1::2], None))
+        return fields, (*bounds[::2], None), (*bounds[1::2], None)
 
     def block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
         """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
@@ -420,6 +425,19 @@ class TVProperties:
         Returns call(dt) for repetition; None without points. Errors: ArgumentError; see TVImpl.block.
         """
         return self.pairs.run(fields, lambda moved: self._react(kind, moved, dt, lo, hi))
+
+    def react_arrays(self, kind: str, tags: str, addresses, n: int, dt: float, *place: int):
+        """The same with contiguous double arrays, as in block_of_arrays. dt: 0 where a tag is "dt". "steps" comes in
+        and goes out. Errors: as react; ArgumentError for another number of addresses, or bounds outside the extents."""
+        names = _names(tags)
+        refuse(len(names) != n, f"{len(names)} names in '{tags}', {n} addresses.")
+
+        named = [(name, reactors.WAYS.get(name, stripes.INOUT)) for name in names]
+        fields, lo, hi = self._fields_of_arrays(named, addresses, place)
+        has_array = "dt" in names
+        run = self.react(kind, fields, reactors.number(dt, has_array), lo, hi)
+
+        return run and (lambda dt: run(reactors.number(dt, has_array)))
 
     def _react(self, kind: str, fields, dt: float, lo, hi):
         shared = self.impl.shared

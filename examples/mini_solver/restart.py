@@ -7,6 +7,8 @@ import shutil
 
 import numpy as np
 
+from kernels.gas.fingerprint import fingerprint
+
 from .errors import CaseError, OutputError, wanted
 from .files import Form, hdf5, seal_fits
 
@@ -46,6 +48,7 @@ def _attributes(flow) -> dict:
         steps=flow.steps,
         dt=flow.dt,
         species=list(flow.mixture.names),
+        mixture=fingerprint(flow.mixture),
         cells=flow.case.cells,
         digest=flow.case.digest(),
         case=flow.case.shared()[:LONGEST],
@@ -163,6 +166,11 @@ def _refuse_other(attributes, flow, path):
 
     said = f"restart file '{path}' is of another case"
     wanted(attributes["digest"] == case.digest(), f"{said}: {_other_keys(attributes.get('case', ''), case.shared())}.")
+
+    # The case names the mixture's file and some options; the file's numbers and the defaults may have changed since.
+    now = fingerprint(flow.mixture)
+    changed = attributes.get("mixture", now) != now  # files of earlier releases have no fingerprint
+    wanted(not changed, f"{said}: numbers or options of the mixture have changed since it was written.")
 
 
 def _other_keys(found: str, asked: str) -> str:

@@ -282,11 +282,16 @@ class BlockCalls:
 
     def _check_fields(self, launch: Fields, request: Request) -> None:
         """Raises StateError for inputs that the call lacks and for outputs that it neither brings nor computes;
-        ArgumentError for a wrong number of variables."""
+        ArgumentError for inputs that came as outputs and for a wrong number of variables."""
         views = self._state.views
         brought = views.names(request.inputs)
 
         missing = [name for name in launch.reads if name not in brought]
+        outputs = {name for name, _ in request.outputs}
+        for name in missing:
+            said = f"a block call of '{request.name}' reads '{name}': wanted frame_in('{name}', ...), got frame_out."
+            refuse(name in outputs, said)
+
         wanted = ", ".join(f"frame_in('{name}', ...)" for name in missing)
         refuse(bool(missing), f"a block call of '{request.name}' lacks {wanted}.", StateError)
 

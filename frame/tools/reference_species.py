@@ -12,8 +12,8 @@ from kernels.gas.species import GAS_CONSTANT as R, SpeciesData
 
 from .reference_fluids import LIQUID, Reference, States
 
-DIPOLE = {"H2O": 1.855, "NH3": 1.47, "CH3OH": 1.70, "CO": 0.11}  # debye
-ASSOCIATION = {"H2O": 0.076, "CH3OH": 0.215}
+DIPOLE = {"H2O": 1.855, "NH3": 1.47, "CH3OH": 1.70, "C2H5OH": 1.69, "CO": 0.11}  # debye
+ASSOCIATION = {"H2O": 0.076, "CH3OH": 0.215, "C2H5OH": 0.175}
 RANGES = 4  # of temperature, equal in its logarithm
 NODES = 60  # of the polynomials' fit in a range
 

@@ -12,6 +12,7 @@ import contextvars
 import importlib.util
 import os
 import pathlib
+import sys
 from typing import Any
 
 from .constants import SettableConstants
@@ -21,6 +22,15 @@ KERNELS = pathlib.Path(__file__).resolve().parents[1]  # where headers lie by a 
 
 # Where headers lie by a relative path while a declaration file is loaded: beside it.
 _folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar("folder of the declarations", default=KERNELS)
+
+
+def folder_of_program() -> pathlib.Path:
+    """Where the file lies whose code called the package; the working directory, if that code is in no file."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == KERNELS.name:
+        frame = frame.f_back
+    file = frame.f_globals.get("__file__")
+    return pathlib.Path(file).resolve().parent if file else pathlib.Path.cwd()
 
 
 def split(names, what="names", such="rho cp") -> tuple[str, ...]:
@@ -94,11 +104,16 @@ class Registry:
 
     # ---- files of declarations
     def header_of(self, name: str, header) -> pathlib.Path:
-        """The path of a kernel's header, which is relative to the declaration file that is being loaded, else to the
-        package `kernels`. Raises ArgumentError if there is no such file."""
-        path = (_folder.get() / header).resolve()
-        refuse(not path.is_file(), f"kernel '{name}': header {str(path)!r} does not exist.")
-        return path
+        """The path of a kernel's header, which is relative to the declaration file that is being loaded; else to the
+        package `kernels`, or to the program that declares it. Raises ArgumentError if there is no such file."""
+        folder = _folder.get()
+        folders = [folder, folder_of_program()] if folder == KERNELS else [folder]
+
+        for folder in folders:
+            path = (folder / header).resolve()
+            if path.is_file():
+                return path
+        raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
 
     def load(self, path: str | os.PathLike[str]) -> list[str]:
         """Run a host's declaration file; returns the names of the kernels and collections that it added, sorted.

@@ -100,6 +100,20 @@ def test_ranks_with_and_without_points_are_refused_alike(given, wanted, words):
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize("name", ["p", "Y"])
+def test_an_input_that_came_as_an_output(name):
+    """It is not taken for a field that the call forgot."""
+    host = Host(ns=10, nq=1, mixture="ch4_o2")
+    arrays = {"T": field(300), "p": field(1e7), "Y": np.full((4, 3, 2, 10), 0.1, order="F")}
+    outputs = {name: arrays.pop(name), "rho": field(np.nan)}
+
+    with pytest.raises(
+        ArgumentError, match=rf"'thermal' reads '{name}': wanted frame_in\('{name}', ...\), got frame_out"
+    ):
+        asked(host, "thermal", arrays, **outputs)
+    assert np.isnan(outputs["rho"]).all()
+
+
 def test_an_array_that_a_block_call_reads_and_writes(tmp_path):
     """frame_inout: for a kernel that updates a quantity in place."""
     (tmp_path / "warmed.h").write_text(

@@ -80,17 +80,27 @@ def test_loops_over_chunks(host):
     np.testing.assert_array_equal(rho, wanted(host)["rho"])
 
 
-def test_reactors_in_place():
-    """frame_react updates T, p and the species where they lie."""
+def reacting_host():
     mix = kernels.Mixture.from_yaml("examples/mechanisms/h2_o2.yaml", equation="ideal")
     host = Host(ns=9, nq=1, mixture=None)
     host.frame.use_mixture(mix)
+    return host
+
+
+def reacting_state():
+    """T, p and Y of hydrogen and oxygen in nitrogen with some radicals."""
     Y = np.zeros((*SHAPE, 9), order="F")
     Y[..., 0], Y[..., 1], Y[..., 5], Y[..., 8] = 0.03, 0.22, 1e-4, 0.7499
+    return {"T": field(1400), "p": field(1e5), "Y": Y}
+
+
+def test_reactors_in_place():
+    """frame_react updates T, p and the species where they lie."""
+    host = reacting_host()
     results = []
 
     for is_apart in (False, True):
-        T, p, here = field(1400), field(1e5), Y.copy(order="F")
+        T, p, here = reacting_state().values()
         parts = [np.asfortranarray(here[..., s]) for s in range(9)] if is_apart else [here]
         fields = [whole("T", T, IN)._replace(way=INOUT), whole("p", p, IN)._replace(way=INOUT)]
         fields += [whole("Y", part, IN)._replace(way=INOUT) for part in parts]
@@ -133,6 +143,51 @@ def test_by_symbols(host):
         host.frame.block_of_arrays("thermal", names, "D, rho", addresses[1:], len(arrays) - 1, *SHAPE, *box)
     with pytest.raises(ArgumentError, match="SptX, EptX = 0, 4"):
         host.frame.block_of_arrays("thermal", names, "D, rho", addresses, len(arrays), *SHAPE, 0, *box[1:])
+
+
+def test_reactors_by_symbols():
+    """frame_castles_react: as frame_react, bit for bit, with dt by value, and with an array of it; a call repeats."""
+    host = reacting_host()
+    box = (1, 4, 1, 3, 1, 2)
+
+    by_fields = reacting_state()
+    fields = [whole(name, array, IN)._replace(way=INOUT) for name, array in by_fields.items()]
+    host.frame.react("volume", fields, 2e-5, NOWHERE, NOWHERE)(3e-5)
+
+    for has_array in (False, True):
+        by_symbols = reacting_state()
+        dt, status, steps = field(2e-5), field(np.nan), field(np.nan)
+        arrays = {**by_symbols, "status": status, "steps": steps}
+        if has_array:
+            arrays["dt"] = dt
+        addresses = [array.ctypes.data for array in arrays.values()]
+        call = host.frame.react_arrays(
+            "volume", ",".join(arrays), addresses, len(arrays), 0 if has_array else 2e-5, *SHAPE, *box
+        )
+        dt[:] = 3e-5
+        call(0 if has_array else 3e-5)
+
+        assert (status == 0).all() and (steps >= 1).all()
+        for name, array in by_symbols.items():
+            np.testing.assert_array_equal(array, by_fields[name])
+
+
+@pytest.mark.parametrize(
+    "names, dt, words",
+    [
+        ("T,p,Y", -1e-6, "dt is -1e-06, wanted 0 s or more"),
+        ("T,p,Y", np.nan, "dt is nan, wanted 0 s or more"),
+        ("T,p,Y,dt", 1e-6, "dt came as a number and as a field"),
+        ("T,p,Y,rho", 1e-6, "got rho; wanted T, p, Y, dt, status, steps"),
+        ("T,Y", 1e-6, "'p' is missing"),
+    ],
+)
+def test_reactors_by_symbols_that_do_not_fit(names, dt, words):
+    host = reacting_host()
+    arrays = {**reacting_state(), "dt": field(1e-6), "rho": field(1)}
+    addresses = [arrays[name].ctypes.data for name in names.split(",")]
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        host.frame.react_arrays("volume", names, addresses, len(addresses), dt, *SHAPE, 1, 4, 1, 3, 1, 2)
 
 
 @pytest.mark.parametrize(

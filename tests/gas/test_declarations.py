@@ -2,11 +2,14 @@
 kernel does."""
 
 import dataclasses
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from mixtures_for_tests import species_set
+from mixtures_for_tests import ROOT, species_set
 
 import kernels
 from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, registry, set_constant
@@ -180,3 +183,19 @@ def test_a_range_that_is_none():
             constant("ranged", "1", "a test", range=given)
     with pytest.raises(ArgumentError, match="constant 'ranged' .*: 3.0 came, wanted 1 to 2"):
         constant("ranged", "1", "a test", 3.0, range=(1, 2))
+
+
+@pytest.mark.parametrize("folder", [".", "elsewhere"])
+def test_a_program_has_its_header_beside_it(folder, tmp_path):
+    """A script that declares a kernel itself, run from any folder; the header that is named is the missing one."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "twofold.h").write_text("template <class M, class R> POINT_FN void twofold(const M &, R T, R &mu) {}\n")
+    program = tmp_path / "program.py"
+    declared = "point_kernel('twofold', header={!r}, reads='T', writes='mu', source='', valid='')"
+    lines = ["from kernels import point_kernel", declared.format("twofold.h"), declared.format("none.h")]
+    program.write_text("\n".join(lines))
+
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = [sys.executable, str(program)]
+    done = subprocess.run(run, cwd=tmp_path / folder, env=environment, capture_output=True, text=True)
+    assert f"header '{tmp_path / 'none.h'}' does not exist" in done.stderr, done.stderr

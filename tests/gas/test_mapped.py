@@ -28,7 +28,7 @@ NAMES = dict(nC4="NC4H10", nC5="NC5H12", nC6="NC6H14", nC7="NC7H16", nC8="NC8H18
 NAMES |= dict(nC12="NC12H26", He="HE", Ar="AR", Air="AIR", pH2="PH2")
 TRIPLE = dict(N2=63.2, O2=54.4, CH4=90.7, H2=14.0, pH2=13.8, He=2.2, CO2=216.6, H2O=273.2, Ar=83.8, CO=68.2, C2H6=90.4)
 TRIPLE |= dict(C2H4=104, C3H8=85.5, nC4=135, nC5=143.5, nC6=178, nC7=182.5, nC8=216.4, nC9=219.7, nC10=243.5)
-TRIPLE |= dict(nC12=263.6, NH3=195.5, CH3OH=175.6, Air=60)
+TRIPLE |= dict(nC12=263.6, NH3=195.5, CH3OH=175.6, C2H5OH=159.1, Air=60)
 ROWS = tuple(fluids())
 ONE = np.ones((1, 1))
 
@@ -416,7 +416,9 @@ def test_signs_of_alpha():
     """alpha' < 0 < alpha'' from 0.05 to 60 Tc in all rows but those that say so, of quantum fluids and hydrogen
     bonds."""
     odd = {row for row, f in fluids().items() if not model.is_regular(f.alpha_c, f.alpha_g, f.alpha_m)}
-    assert odd == {row for row, f in fluids().items() if f.alpha == "odd"} == {"H2", "pH2", "He", "H2O", "CH3OH"}
+    assert (
+        odd == {row for row, f in fluids().items() if f.alpha == "odd"} == {"H2", "pH2", "He", "H2O", "CH3OH", "C2H5OH"}
+    )
 
 
 def test_bounds_of_the_rows():

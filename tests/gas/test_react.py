@@ -1,5 +1,6 @@
 """Points that react over a step: CVODE, equilibrium, what is conserved, order, bits, bad points."""
 
+import re
 import time
 import warnings
 
@@ -353,8 +354,25 @@ def test_refused():
         mix.react(1e3, 1e5, "H2:1", 1e-6, precision="single")
     with pytest.raises(ArgumentError, match="react is not available with phases = 'equilibrium'[.]"):
         mixture(phases="equilibrium", **REAL).react(1e3, 1e5, "H2:1", 1e-6)
-    with pytest.raises(ArgumentError, match="'T': shape .3,. does not fit last"):
-        mix.react(np.ones(3), 1e5, "H2:1", 1e-6, last=np.ones(2))
+
+
+@pytest.mark.parametrize("kind", ["volume", "pressure"])
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        (dict(last=np.ones(2)), "last: shape (2,), wanted that of the points, (3,)"),
+        (dict(last=np.ones((3, 1))), "last: shape (3, 1), wanted that of the points, (3,)"),
+        (dict(last=[1, 1, 1]), "last: wanted the array `steps` of a call before"),
+        (dict(dt=np.ones(4)), "'dt': points of shape (4,) do not fit those of (3,) before it"),
+        (dict(dt="1e-6"), "'dt': type <U4, wanted numbers"),
+        (dict(p=np.ones(2)), "'p': points of shape (2,) do not fit those of (3,) before it"),
+    ],
+)
+def test_arrays_that_do_not_fit(kind, given, words):
+    """Named as the caller has them: dt, not the view dt_cv."""
+    state = dict(T=np.full(3, 1e3), p=1e5, Y="H2:1", dt=1e-6)
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        mixture(**IDEAL).react(**state | given, kind=kind)
 
 
 LARGE = {

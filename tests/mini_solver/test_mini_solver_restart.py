@@ -199,6 +199,29 @@ def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
         assert told in capsys.readouterr().err
 
 
+def test_a_restart_of_a_mixture_that_was_edited_is_refused(tmp_path, capsys, monkeypatch):
+    """The case file is the same; its mixture's file, or the default models, are others."""
+    mixture = tmp_path / "ch4_o2.yaml"
+    mixture.write_text((ROOT / "examples/mixtures/ch4_o2.yaml").read_text())
+    case = tmp_path / "case.toml"
+    text = SMALL.format(steps=4, restart=0, scheme="double_flux").replace("examples/mixtures/ch4_o2.yaml", str(mixture))
+    case.write_text(text)
+    assert str(mixture) in text and main([str(case), "--folder", str(tmp_path / "a")]) == 0
+    again = [str(case), "--folder", str(tmp_path / "b"), "--restart", str(tmp_path / "a/restart.h5")]
+
+    with monkeypatch.context() as other:
+        other.setenv("FRAME_ACCURACY", "nearest")
+        assert main(again) == 1
+    assert "numbers or options of the mixture have changed" in capsys.readouterr().err
+
+    mixture.write_text(mixture.read_text().replace("# ", "# read: ", 1))
+    assert main([*again, "--set", "time.steps=5"]) == 0
+
+    mixture.write_text(mixture.read_text().replace("0.01142", "0.02142"))
+    assert main([*again, "--overwrite"]) == 1
+    assert "numbers or options of the mixture have changed" in capsys.readouterr().err
+
+
 def test_a_restart_at_the_end_of_its_case_says_so(tmp_path):
     case, folder, said = Case.from_file(small(tmp_path)), tmp_path / "a", io.StringIO()
     assert Run(case, folder=folder)() == 0

@@ -169,8 +169,10 @@ def test_a_table_of_some_states(tmp_path, capsys):
     assert f"{100 * row['median']:.1f} |" in text and "fitted / same" in told and "no row has a tolerance" in told
 
 
-def test_refused_options_of_the_reference(tmp_path, capsys):
+def test_refused_options_of_the_reference(tmp_path, capsys, monkeypatch):
+    """Before any comparison, which takes minutes."""
     pytest.importorskip("CoolProp")
+    monkeypatch.setattr(reference, "compare", None)
     page = tmp_path / "page.md"
     page.write_text("no marks")
     for arguments, message in (
@@ -179,6 +181,7 @@ def test_refused_options_of_the_reference(tmp_path, capsys):
             ["--fluids", "N2", "--states", "100", "--models", "default", "--page", str(page)],
             "wanted a page with the lines",
         ),
+        (["--page", str(tmp_path / "none.md")], "none.md: cannot be read: No such file or directory."),
     ):
         assert cli.main(["validate", "--against", "reference", *arguments]) == 1
         assert message in capsys.readouterr().err

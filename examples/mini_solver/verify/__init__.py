@@ -41,6 +41,7 @@ CHECKS = {
     "boiling_tube": two_phases.boiling_tube,
     "boiling_mixture": two_phases.boiling_mixture,
     "boiling_box": two_phases.closed_box,
+    "contact": two_phases.contact,
     "ideal_tubes": ideal_tubes.ideal_tubes,
     "shu_osher": shu_osher.shu_osher,
     "jet": injection.jet,

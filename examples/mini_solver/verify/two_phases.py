@@ -11,7 +11,7 @@ from kernels import Mixture
 from .. import riemann
 from ..riemann_mixture import BoilingMixture
 from ..riemann_phases import PhasesGas
-from .tools import CH4_O2, N2, ROOT, advance, curves, figure, flow_of, line, lost, order, rows
+from .tools import CH4_O2, N2, ROOT, advance, curves, figure, flow_of, largest, line, lost, off, order, rows
 
 EQUILIBRIUM = {"phases": "equilibrium", "equation": "pr"}  # as the exact solutions have it
 
@@ -195,3 +195,48 @@ def closed_box(quick, pictures):
         ("species' mass", lost(flow, start), 2e-14),
         ("energy", energy, 2e-14),
     )
+
+
+# Liquid n-dodecane of 363 K in nitrogen of 900 K at 60 bar, as in spray A, carried along at 20 m/s. x in m.
+CONTACT_MIXTURE = {"species": ["N2", "NC12H26"], "options": EQUILIBRIUM}
+CONTACT_P, CONTACT_U = 6e6, 20.0
+FUEL = "0.5*(tanh((x - 0.25)/0.1) - tanh((x - 0.75)/0.1))"
+CONTACT = dict(p=CONTACT_P, u=CONTACT_U, T=f"900 - 537*{FUEL}", Y={"NC12H26": FUEL, "N2": "rest"})
+
+
+def contact(quick, pictures):
+    """A contact through the dome, carried along: the pressure should stay uniform. No conservative scheme keeps it so
+    (Abgrall 1996, original not seen). Beside it the pressure of the exact solution's averages over cells."""
+    end = (0.02 if quick else 0.25) / CONTACT_U
+    for N, bound in ((50, 6.1e-2), (100, 3.2e-2))[: 1 if quick else 2]:
+        flow = flow_of([N], [0.0], [1.0], CONTACT, end, mixture=CONTACT_MIXTURE, scheme="apec")
+        start = flow.sums()
+        p, u = largest(flow, end, off("p", CONTACT_P), off("u", CONTACT_U))
+
+        yield from rows(
+            f"contact N2/C12H26 in equilibrium, {N} cells",
+            ("|p/p0 - 1|", p, bound),
+            ("|u/u0 - 1|", u, 4 * bound),
+            *balances(flow, start),
+        )
+        if not quick:
+            worst = p / averaged(flow)
+            yield from rows(f"contact, {N} cells", ("|p/p0 - 1| over that of exact averages", worst, 1.5))
+
+
+def averaged(flow) -> float:
+    """|p/p0 - 1| of the exact contact's averages over cells: the largest of all places of the contact in a cell."""
+    N, parts = flow.case.cells[0], 64
+    x = (np.arange(N * parts) + 0.5) / (N * parts)
+    fuel = 0.5 * (np.tanh((x - 0.25) / 0.1) - np.tanh((x - 0.75) / 0.1))
+    Y = np.array([1 - fuel, fuel])
+    found = flow.mixture.properties("rho e", T=900 - 537 * fuel, p=CONTACT_P, Y=Y)
+    fine = np.array([*(found["rho"] * Y), found["rho"] * found["e"]])
+
+    worst = 0.0
+    for shift in range(0, parts, 8):
+        *rho, e_vol = np.roll(fine, shift, axis=1).reshape(3, N, parts).mean(2)
+        total = rho[0] + rho[1]
+        p = flow.mixture.properties("p", e=e_vol / total, rho=total, Y=np.array(rho) / total)["p"]
+        worst = max(worst, float(np.abs(p / CONTACT_P - 1).max()))
+    return worst

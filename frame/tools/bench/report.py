@@ -74,11 +74,13 @@ def dumps(rows: Iterable[Row]) -> str:
 
 
 def write(text: str, to: str | None) -> None:
-    """Writes a text to where an option says: a file, standard output for "-", nowhere for None."""
+    """Writes a text to where an option says: a file, and its folder, standard output for "-", nowhere for None."""
     if to == "-":
         print(text)
     elif to:
-        pathlib.Path(to).write_text(text + "\n")
+        path = pathlib.Path(to)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
 
 
 def show(lines: list[str], rows: list[dict], to: str | None) -> None:

@@ -157,6 +157,9 @@ def main(given, mixture) -> int:
     """Runs the command. Returns 0 if all rows are within tolerance, else 1. Raises ArgumentError, MixtureError."""
     if given.plots:
         pyplot("--plots draws")
+    if given.page:  # before minutes of work
+        refuse(given.against != ["reference"], "--page belongs to --against reference alone.", ArgumentError)
+        reference.around_tables(given.page)
     out = sys.stderr if given.json == "-" else sys.stdout
     backend = kernels.get_backend(given.backend).describe()["name"]
 
@@ -212,7 +215,6 @@ def _write(given, mixture, rows: list, say) -> None:
         "backend": kernels.get_backend(given.backend).describe()["name"],
     }
     only_reference = all(row.against == "reference" for row in rows)
-    refuse(given.page and not only_reference, "--page belongs to --against reference alone.", ArgumentError)
     if given.page:
         reference.write_page(given.page, rows)
         say(f"written: {given.page}")
@@ -223,7 +225,9 @@ def _write(given, mixture, rows: list, say) -> None:
         if given.json == "-":
             print(text)
         else:
-            pathlib.Path(given.json).write_text(text + "\n")
+            path = pathlib.Path(given.json)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
 
     if given.plots:
         for path in report.draw(rows, given.plots, pathlib.Path(facts["mixture"]).name):

@@ -484,17 +484,22 @@ def page(rows) -> str:
 BEGIN, END = "<!-- made by validate: begin -->", "<!-- made by validate: end -->"
 
 
-def write_page(path: pathlib.Path, rows) -> None:
-    """Writes the tables between the two marks of a page. Raises ArgumentError where there are no marks."""
+def around_tables(path: pathlib.Path) -> tuple[str, str]:
+    """The text of a page before its tables and behind them. Raises ArgumentError where there are no marks."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ArgumentError(f"--page {path}: cannot be read: {error}.") from None
+        raise ArgumentError(f"--page {path}: cannot be read: {error.strerror}.") from None
     if BEGIN not in text or END not in text.partition(BEGIN)[2]:
         raise ArgumentError(f"--page {path}: wanted a page with the lines {BEGIN} and {END}.")
 
     before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
+    return before, rest.partition(END)[2]
+
+
+def write_page(path: pathlib.Path, rows) -> None:
+    """Writes the tables between the two marks of a page. Errors: as around_tables."""
+    before, after = around_tables(path)
     path.write_text(f"{before}{BEGIN}\n\n{page(rows)}\n{END}{after}", encoding="utf-8")
 
 

@@ -46,7 +46,7 @@ T_OVER_TC = (0.05, 60.0)  # where the signs of alpha's derivatives are checked
 
 # K, by row: below, the heat capacity at constant volume of the pure fluid may be negative, at some pressure up to 1e8
 # Pa and with the polynomials of its ideal gas. Where it is, gamma and c are NaN.
-COLDEST = {"He": 12.0, "H2O": 130.0, "CO2": 140.0, "CH3OH": 160.0}
+COLDEST = {"He": 12.0, "H2O": 130.0, "CO2": 140.0, "CH3OH": 160.0, "C2H5OH": 120.0}
 
 PENG_ROBINSON: Any = CUBICS["pr"]  # of species without other numbers: its translation and its alpha at Tc
 

@@ -50,7 +50,11 @@ class Reactor:
             "react: the species have no reactions; wanted a mixture from a file whose phase has `kinetics`, as "
             "examples/mechanisms/h2_o2.yaml.",
         )
+        points = _points_of({name.removesuffix(f"_{at}"): given for name, given in arrays.items()})
         refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
+        if last is not None:
+            said = f"last: shape {tuple(last.shape)}, wanted that of the points, {points}: `steps` of a call before."
+            refuse(tuple(last.shape) != points, said)
 
         names = [*state, f"status_{at}", f"steps_{at}"]
         order = None
@@ -88,6 +92,20 @@ def _refuse_types(name: str, given) -> None:
         real_array(name, given)
 
 
+def _points_of(arrays: dict) -> tuple[int, ...]:
+    """The shape of the points. arrays: by name; Y has the species in front. Raises ArgumentError for an array whose
+    shape does not broadcast with those before it."""
+    points: tuple[int, ...] = ()
+    for name, given in arrays.items():
+        shape = np.shape(stacked(given))
+        own = shape[1:] if name == "Y" else shape
+        try:
+            points = np.broadcast_shapes(points, own)
+        except ValueError:
+            raise ArgumentError(f"{name!r}: points of shape {own} do not fit those of {points} before it.") from None
+    return points
+
+
 class Order:
     """Points sorted by the effort of a call before, so that neighbours need similar effort. last: steps, by point.
     In check mode points keep their places: messages name them."""
@@ -101,7 +119,7 @@ class Order:
         return (self.mixture.ns,) if registry.quantities[name].per else ()
 
     def sorted(self, name: str, given):
-        """(rows, points), or (points,), in this order. Raises ArgumentError where the shape does not fit."""
+        """(rows, points), or (points,), in this order. The shapes of the points have been checked."""
         rows = self._rows(name)
         if on_device(given):
             refuse_type(name, given.dtype)
@@ -110,23 +128,16 @@ class Order:
             values = real_array(name, given, unit=registry.quantities[name].unit)
             given = np.ma.array(values, mask=np.ma.getmaskarray(given)) if masked else values
 
-        inner = tuple(given.shape[len(rows) :])
-        refuse(
-            len(inner) > len(self.shape) or given.shape[: len(rows)] != rows,
-            f"'{name}': shape {given.shape} does not fit last, {self.shape}.",
-        )
-
+        refuse(given.shape[: len(rows)] != rows, f"'{name}': shape {given.shape}, wanted {rows} in front.")
         if on_device(self.last):
             whole = _like(self.last, rows + self.shape)
         else:
             whole = np.empty(rows + self.shape)
             whole = np.ma.array(whole) if isinstance(given, np.ma.MaskedArray) else whole
 
+        inner = tuple(given.shape[len(rows) :])
         missing = (1,) * (len(self.shape) - len(inner))
-        try:
-            whole[...] = given.reshape(rows + missing + inner)
-        except ValueError:
-            raise ArgumentError(f"'{name}': shape {given.shape} does not fit last, {self.shape}.") from None
+        whole[...] = given.reshape(rows + missing + inner)
 
         return whole.reshape(*rows, -1)[..., self.order]
 

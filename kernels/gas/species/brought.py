@@ -63,7 +63,8 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
         species = meant(name)
         said = f"species {name!r} may be any of {', '.join(species)}: name one of them."
         refuse(len(species) > 1, said, ArgumentError)
-        refuse(not species, f"no species {name!r} in the package{closest(name, known())}. {known_ones}.", ArgumentError)
+        said = f"no species {name!r} in the package{closest(name, (*known(), *_substances()))}. {known_ones}."
+        refuse(not species, said, ArgumentError)
 
         own = species[0]
         also = f", as {found[own]!r} and {name!r}" if own in found and found[own] != name else ""
@@ -120,6 +121,13 @@ def _of_substance(name: str) -> tuple[str, ...]:
     for row in _rows(name):
         labels |= _labels(row)
     return tuple(species for species in known() if species.upper() in labels)
+
+
+def _substances() -> tuple[str, ...]:
+    """The names of the substances in substances.csv that are species of the package, such as `dodecane`."""
+    brought = {species.upper() for species in known()}
+    rows = [row for (label, _), row in critical.table().items() if label in brought]
+    return tuple(dict.fromkeys(row.name for row in rows))
 
 
 def _rows(name: str) -> list:

@@ -46,6 +46,7 @@ SUBSTANCES = {
     "nC12": "112-40-3",
     "NH3": "7664-41-7",
     "CH3OH": "67-56-1",
+    "C2H5OH": "64-17-5",
 }
 
 # The name of each fluid in the package CoolProp.
@@ -73,6 +74,7 @@ COOLPROP = {
     "nC12": "n-Dodecane",
     "NH3": "Ammonia",
     "CH3OH": "Methanol",
+    "C2H5OH": "Ethanol",
     "Air": "Air",
 }
 

@@ -70,7 +70,7 @@ option(
         r"$P = s^+ (n_1 + n_2 s^+)/(1 + n_3 s^+)\,(1 + n_4/T)$, $s^+ = -s_\mathrm{res}(T, \rho)/R$ of the equation of "
         r"state, $\eta_0$ as in `chung` with each fluid's own $\sigma$, $\varepsilon$; conductivity $\lambda = "
         r"\eta_0/M\,(\frac{15}{4} R + f\,(c_v^0 - \frac32 R)) + k u \sqrt{k T N_A/M}\,s^+ (b_1 + b_2 s^+)/(1 + b_3 "
-        r"s^+)$. Numbers of 24 fluids fitted to reference equations, others by a universal curve. Without the critical "
+        r"s^+)$. Numbers of 25 fluids fitted to reference equations, others by a universal curve. Without the critical "
         r"enhancement of $\lambda$. Rosenfeld 1977, Bell 2019, Yang et al. 2021, originals not seen; functions of "
         r"$s^+$ and numbers are this project's."
     },
