@@ -34,6 +34,7 @@ SHORT_DOTS = [
     ("iab,bai->ba", (2, 3, 40), (40, 3, 2)),
     ("aij,aji->a", (40, 2, 3), (40, 3, 2)),
 ]
+SHORT_ROWS = [("nij,nj->ni", (200, 3, 4), (200, 4)), ("nj,nij->in", (200, 4), (200, 3, 4))]
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "G": lambda a: np.repeat(a, 2, axis=-1)[..., ::2]}
 LIES = {
     "as it is": lambda a: a,
@@ -57,7 +58,7 @@ def whole(rng, shape, dtype):
 
 @pytest.mark.parametrize("lies", LIES)
 @pytest.mark.parametrize("dtype", "fdFD")
-@pytest.mark.parametrize("text, one, other", [*SERVED, *STACKS, *MULTIPLIED, *SHORT_DOTS])
+@pytest.mark.parametrize("text, one, other", [*SERVED, *STACKS, *MULTIPLIED, *SHORT_DOTS, *SHORT_ROWS])
 def test_values(text, one, other, dtype, lies):
     """Values of the first call, and of calls that come again."""
     rng = np.random.default_rng(1)
@@ -170,7 +171,7 @@ def test_more_numbers_are_left_to_kernels(extent, gap, dtype, taken):
     assert bool(small_products.call_of(string_call.einsum.read("ij,jk,kl->il"), [a, a, a])) == taken
 
 
-@pytest.mark.parametrize("text, one, other", [*MULTIPLIED, SHORT_DOTS[0]])
+@pytest.mark.parametrize("text, one, other", [*MULTIPLIED, SHORT_DOTS[0], *SHORT_ROWS])
 def test_some_are_taken_of_complex_numbers_alone(text, one, other):
     """NumPy takes 0.3 to 0.95 of the time of kernels. Of real numbers without gaps kernels are faster."""
     s = string_call.einsum.read(text)
@@ -215,8 +216,10 @@ def test_traces_of_products_are_gone_through_once(extents, taken):
 
 
 POINTS = 3000
-COMPLEX_TENSORS = [  # of 3 x 3 numbers at points: text, shapes
+COMPLEX_TENSORS = [  # of a few numbers at points: text, shapes
     ("ijn,jn->in", (3, 3, POINTS), (3, POINTS)),
+    ("jn,ijn->ni", (4, POINTS), (5, 4, POINTS)),
+    ("ijxn,jxn->ixn", (3, 4, 2, POINTS // 2), (4, 2, POINTS // 2)),
     ("ijn,jin->n", (3, 3, POINTS), (3, 3, POINTS)),
     ("in,jn->ijn", (3, POINTS), (3, POINTS)),
 ]
