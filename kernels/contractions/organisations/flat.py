@@ -23,6 +23,7 @@ from .threads import Threads, batch_is_last, memory_seconds, several
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
+HELD, JAMS = 384, 3  # bytes of a thread's sums, at most, where these are long; how many of such turns are looked at
 PACE, SLOW, FEW_LINES = 0.85, 1.05, 32  # times the memory's time, where a thread waits for so few lines, or more
 BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
 # Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
@@ -66,6 +67,8 @@ class Flat(Threads):
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
+        else:
+            found += [cls(256, near, jam) for jam in _jams(p, near)]
 
         if near > 1 and (threads.nests(p)[0].summed or cls(256, near).waits(p) > 1):
             found.append(cls(256))  # more threads; neighbours then share the lines that each of them reads
@@ -309,6 +312,17 @@ def _share(p: Program) -> bool:
     if not n.summed or any(threads.size(q.sums) > SHORT for q in n.products):
         return False
     return any(_stays(n, f) for f in n.factors)
+
+
+def _jams(p: Program, near: int) -> list[int]:
+    """Turns of the loop before the last, for long sums of a small matrix along it: the other factor is read once for
+    all of them. The most that registers hold, and the next divisors of them."""
+    (n,) = threads.nests(p)
+    if not n.summed or not all(len(q.factors) > 1 for q in n.products) or not any(_stays(n, f) for f in n.factors):
+        return []
+    most = HELD // (near * np.dtype(p.dtype).itemsize)
+    able = [jam for jam in range(2, most + 1) if _turns(n) % jam == 0]
+    return able[-JAMS:]
 
 
 def _stays(n: Nest, f: int) -> bool:
