@@ -26,6 +26,7 @@ JAM = 4, 2  # turns of the loop before the last that share what they read
 HELD, JAMS = 384, 3  # bytes of a thread's sums, at most, where these are long; how many of such turns are looked at
 PACE, SLOW, FEW_LINES = 0.85, 1.05, 32  # times the memory's time, where a thread waits for so few lines, or more
 BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
+KEPT = 16  # numbers of a factor that a thread's registers keep
 # Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
 OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
 ISSUED = 4  # instructions of a multiprocessor in a clock
@@ -129,11 +130,12 @@ class Flat(Threads):
 
     def _loaded(self, p: Program, n: Nest, q: Product) -> list[tuple[int, int]]:
         """(factor, number of its loads by a thread), for all turns of the loops around the factor and of its own
-        loops."""
+        loops. Registers keep few numbers of a factor from turn to turn."""
         found = []
         for f in q.factors:
             moving = [place for place, loop in enumerate(q.sums) if loop.step[f]]
-            found.append((f, threads.size(q.sums[: moving[-1] + 1]) if moving else 1))
+            own = threads.size([q.sums[place] for place in moving])
+            found.append((f, own if own <= KEPT else threads.size(q.sums[: moving[-1] + 1])))
 
         return found
 

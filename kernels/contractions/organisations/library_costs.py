@@ -96,6 +96,7 @@ DEVICE_PRODUCTS = DeviceProducts(
     parallel=132,
     idle=dict(float64=0.8, float32=0.95, complex64=0.95, complex128=0.8),
 )
+TABLE = 2.2e-6  # seconds of the kernel that writes addresses of a device's products, which two loops go through
 THIN, LONG = 16, 2000  # of the extents of a thin product: the mean of the shorter ones at most, the long one at least
 STREAMS = 1 << 22  # numbers of a matrix that a vector meets, at least, where nothing but its bytes takes time
 STEP = 3e-6  # seconds of a product after the first one: our own calls in between
@@ -215,6 +216,7 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
         each = r.call + core_products.seconds(dtype, way, core_products.Memory(memory, overlap, of_packed))
     else:
         each = r.call + _on_device(dtype, way, memory)
+        each += TABLE if len(way.loops) > 1 else 0.0
 
     total = outside * each
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
