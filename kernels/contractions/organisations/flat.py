@@ -320,7 +320,7 @@ def _jams(p: Program, near: int) -> list[int]:
     """Turns of the loop before the last, for long sums of a small matrix along it: the other factor is read once for
     all of them. The most that registers hold, and the next divisors of them."""
     (n,) = threads.nests(p)
-    if not n.summed or not all(len(q.factors) > 1 for q in n.products) or not any(_stays(n, f) for f in n.factors):
+    if not n.summed or len(n.products) > 1 or len(n.factors) < 2 or not any(_stays(n, f) for f in n.factors):
         return []
     most = HELD // (near * np.dtype(p.dtype).itemsize)
     able = [jam for jam in range(2, most + 1) if _turns(n) % jam == 0]
