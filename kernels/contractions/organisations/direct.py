@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import math
 from typing import ClassVar, NamedTuple
 
@@ -14,7 +13,7 @@ from ...engine.backend.base import Module, Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
-from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
+from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout, warps_of
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import Program, Unable, batch_step, only_term, steps_between
 from ..prices import price_of
@@ -83,10 +82,6 @@ LEAST_STEPS = 2  # of a part of a sum
 PARTS_OF_MANY, BLOCKS = 24, 1056  # parts of a sum, at most, where all tiles have more blocks than these
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
 LARGE, LOSS = 8, 1.1  # a batch so many times the usual one must not cost LOSS times as much by a sum in parts
-
-
-MOST_OF_MATRIX = 128  # rows and columns of small products, each of which is one tile
-FEWEST_WARPS, MOST_WARPS, MOST_TILES = 3, 8, 16  # of such a block; tiles of 16 x 8 of a warp
 
 
 # ---- the record of arguments ----------------------------------------------------------------------------------------
@@ -218,8 +213,9 @@ class Direct(Organisation):
         if cls(*TILES[0]).serves(p):
             return []
         found = [cls(block, flow) for block, flow in TILES]
-        for block in _of_matrix(folded(p, 2)):
-            able = [cls(block, Flow(16, 3, blocks)) for blocks in (4, 3, 2, 1)]
+        small = warps_of(folded(p, 2))
+        if small:
+            able = [cls(Block(*small), Flow(16, 3, blocks)) for blocks in (4, 3, 2, 1)]
             found += [how for how in able if how.legal(p)][:1]
         for block, flow, many in SPLIT:
             plan = cls(block, flow).layout(p)
@@ -477,22 +473,6 @@ class Direct(Organisation):
         block = self.block
         numbers = 4 * block.tiles_m * block.tiles_n + 4 * block.tiles_m + 2 * block.tiles_n
         return numbers * size // 4
-
-
-def _of_matrix(found: Fold) -> list[Block]:
-    """The block whose tile has the rows and columns of one of many small products, if it is none of TILES: of those
-    with FEWEST_WARPS or more the one whose warps read least for each multiplication."""
-    rows, columns = -(-found.size("m") // 16), -(-found.size("n") // 8)
-    if not found.batch or max(16 * rows, 8 * columns) > MOST_OF_MATRIX:
-        return []
-
-    able = []
-    for warps_m, warps_n in itertools.product(range(1, MOST_WARPS + 1), repeat=2):
-        block = Block(warps_m, warps_n, -(-rows // warps_m), -(-columns // warps_n))
-        fits = (block.rows, block.columns) == (16 * rows, 8 * columns)
-        if fits and FEWEST_WARPS <= warps_m * warps_n <= MOST_WARPS and block.tiles_m * block.tiles_n <= MOST_TILES:
-            able.append(block)
-    return sorted(able, key=lambda block: 1 / block.tiles_m + 2 / block.tiles_n)[:1]
 
 
 def _compiled(plan, source: Source):
