@@ -103,7 +103,8 @@ class Columns(InParts):
             row = how.row(found.columns)
             wanted = max(found.numbers // (how.near * AT_ONCE), found.columns, LEAST_THREADS)
             how = how.changed(threads=min(-(-wanted // row), THREADS // row) * row)
-        return [how.changed(parts=max(min(blocks * device.MULTIPROCESSORS // matrices, how._turns(found)), 1))]
+            return [how]
+        return [how.changed(parts=min(blocks * device.MULTIPROCESSORS, how._turns(found)))]
 
     def serves(self, p: Program) -> str:
         found = matrix(p)

@@ -26,6 +26,7 @@ MOST_BLOCKS = 2**31 - 1  # of a launch
 USUAL_BATCH = 64
 MANY_PARTS = 16  # of a sum: with more, groups of threads add them up
 MOST_REGISTERS = 255  # of a thread
+SPARE = 1.3  # times the registers of a thread's numbers
 ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
@@ -216,7 +217,7 @@ class Direct(Organisation):
         small = warps_of(folded(p, 2))
         if small:
             able = [cls(Block(*small), Flow(16, 3, blocks)) for blocks in (4, 3, 2, 1)]
-            found += [how for how in able if how.legal(p)][:1]
+            found += [how for how in able if how.legal(p) and how._has_spare_registers(p)][:1]
         for block, flow, many in SPLIT:
             plan = cls(block, flow).layout(p)
             able = [k for k in many if k * LEAST_STEPS <= plan.steps]
@@ -467,6 +468,11 @@ class Direct(Organisation):
             return False
         most = min(REFERENCE.registers // (self.block.threads * self.flow.blocks), MOST_REGISTERS)
         return self._registers(size) <= most
+
+    def _has_spare_registers(self, p: Program) -> bool:
+        """Whether a thread has SPARE of those that its numbers need: for addresses and loops."""
+        most = min(REFERENCE.registers // (self.block.threads * self.flow.blocks), MOST_REGISTERS)
+        return SPARE * self._registers(np.dtype(p.dtype).itemsize) <= most
 
     def _registers(self, size: int) -> int:
         """Registers that a thread needs at least: its numbers of the tile, and its fragments of both factors."""

@@ -23,7 +23,8 @@ from .threads import Threads, batch_is_last, memory_seconds, several
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
-HELD, JAMS = 384, 3  # bytes of a thread's sums, at most, where these are long; how many of such turns are looked at
+HELD, JAMS = 384, 3  # bytes of a thread's sums, at most, where a small matrix is one; turns that are looked at
+MATRIX = 16  # terms of such sums, at most
 PACE, SLOW, FEW_LINES = 0.85, 1.05, 32  # times the memory's time, where a thread waits for so few lines, or more
 BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
 KEPT = 16  # numbers of a factor that a thread's registers keep
@@ -317,10 +318,13 @@ def _share(p: Program) -> bool:
 
 
 def _jams(p: Program, near: int) -> list[int]:
-    """Turns of the loop before the last, for long sums of a small matrix along it: the other factor is read once for
-    all of them. The most that registers hold, and the next divisors of them."""
+    """Turns of the loop before the last, along which a small matrix lies: the largest factor, whose neighbours are
+    read at once, is read once for all of them. The most that registers hold, and the next divisors of them."""
     (n,) = threads.nests(p)
-    if not n.summed or len(n.products) > 1 or len(n.factors) < 2 or not any(_stays(n, f) for f in n.factors):
+    if not n.summed or len(n.products) > 1 or len(n.factors) < 2 or threads.size(n.products[0].sums) > MATRIX:
+        return []
+    large = max(n.factors, key=lambda f: p.arrays[n.names[f]].size)
+    if not _stays(n, large) or n.loops[-1].step[large] != 1:
         return []
     most = HELD // (near * np.dtype(p.dtype).itemsize)
     able = [jam for jam in range(2, most + 1) if _turns(n) % jam == 0]

@@ -66,6 +66,8 @@ class DeviceProducts(NamedTuple):
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
     # Times the arithmetic's time if the sum of a product is cut into parts, by type: of few tiles, of more
     parted: dict[str, tuple[float, float]]
+    # Seconds of a term of one product of one tile by type, whose sum is not cut into parts
+    term: dict[str, float]
     unsummed: float  # seconds that a call without a sum takes longer
     streamed: dict[str, float]  # times the memory's time of a large matrix that a vector meets, by type
     # Times the arithmetic's time by type, where the library transposes neither factor, the first, the second, both
@@ -81,7 +83,8 @@ DEVICE_PRODUCTS = DeviceProducts(
     narrow=32,
     thin=10.0,
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
-    parted=dict(float64=(1.8, 1.0), float32=(2.2, 1.3), complex64=(2.2, 1.0), complex128=(1.8, 1.0)),
+    parted=dict(float64=(1.8, 1.0), float32=(1.5, 1.3), complex64=(2.2, 1.0), complex128=(1.8, 1.0)),
+    term=dict(float64=25e-9, float32=0.0, complex64=70e-9, complex128=120e-9),
     unsummed=1.2e-6,
     streamed=dict(float64=1.0, float32=1.15, complex64=1.0, complex128=1.0),
     # Of 5184 numbers each way on an H200, eleven and two contractions; both of float64 on an H100, with few columns
@@ -189,10 +192,11 @@ ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 IDLE = 0.8  # exponent of multiprocessors without a part of a sum
-LONG_SUM = 0.65  # times the exponent of those without a tile, where sums are long enough for two parts
+LONG_SUM = 0.4  # times the exponent of those without a tile, where sums are long enough for two parts
 FEW_WAVES = 2  # of tiles: the last one of so few counts whole
 FEW_TILES = 8  # times fewer tiles than are worked on at a time: a sum in parts takes longer
 VERY_LONG = 4096  # terms of a sum that is cut into parts, however many tiles are there
+ONE_TILE = 64  # rows and columns, at most, of a product of few blocks
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own, of a call with one product
 
 
@@ -252,6 +256,9 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     if count == 1 and 1 < waves < FEW_WAVES:
         idle = math.ceil(waves) / waves
     arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
+    if tiles == 1 or max(way.m.extent, way.n.extent) <= ONE_TILE:
+        late = k * d.term[dtype] if count == 1 and k < (LONG if dtype == "float64" else SPLIT) else 0.0
+        arithmetic = max(arithmetic, late)
     if parts > 1:
         arithmetic *= d.parted[dtype][0 if few else 1]
 

@@ -48,7 +48,6 @@ SPREAD = 8 * FILLED  # lanes of blocks that come and go: no more warps share a n
 SMALL = 8  # bytes of a load
 LONG = 256  # loads of a lane, beside which the last block is nothing: twice the lanes
 LIGHT = 4  # times fewer numbers than the largest factor has: such a factor's loads bring no bytes from memory
-EVEN = 1.1  # times the blocks of a multiprocessor in the mean that some of them have: it counts little
 SUMMED = 8  # parts that a lane of the last block asks for at once
 TILE = 16  # rows, and columns, of a tile of terms
 ROWS, COLUMNS = (4, 4), (2, 8)  # of a tile: warps of eight, lanes of a warp
@@ -327,20 +326,13 @@ def _shared(p: Program, how: Sums) -> Sums:
         parts = max(min(first, turns // batch), min(others, turns // (2 * batch)), 1)
         if filled == FILLED and turns // parts >= LONG and parts > 1:
             parts *= 2
-        parts = _evened(groups, parts, max(turns // batch, parts))
+
+    # Blocks of all multiprocessors are larger, sooner than their parts are added up.
+    if parts > 1 and not few and loads >= 2 * warps * batch:
+        warps, parts = 2 * warps, 1
 
     block = LANES * warps if warps > 1 or parts > 1 else how.threads
     return dataclasses.replace(how, threads=block, warps=warps, parts=parts)
-
-
-def _evened(groups: int, parts: int, most: int) -> int:
-    """Parts, up to twice as many, with which multiprocessors have about as many blocks each."""
-    found = range(parts, min(2 * parts, most) + 1) if parts > 1 else [parts]
-
-    def uneven(k: int) -> float:
-        return max(threads.waste(groups * k, device.MULTIPROCESSORS), EVEN)
-
-    return min(found, key=uneven)
 
 
 def _longest(n: Nest) -> int:
