@@ -220,7 +220,7 @@ def warps_of(f: Fold) -> tuple[int, int, int, int] | None:
         tiles_m, tiles_n = rows // warps_m, columns // warps_n
         if FEWEST_WARPS <= warps_m * warps_n <= MOST_WARPS and tiles_m * tiles_n <= MOST_UNITS:
             able.append((warps_m, warps_n, tiles_m, tiles_n))
-    return min(able, key=lambda found: 1 / found[2] + 2 / found[3], default=None)
+    return min(able, key=lambda found: (1 / found[2] + 2 / found[3], -found[0]), default=None)
 
 
 def _divisors(extent: int) -> list[int]:

@@ -587,7 +587,7 @@ TILES: tuple[tuple[Block, Flow], ...] = (
 SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
     (Block(2, 2, 2, 4), Flow(32, 2, 2), (4, 8, 24, 66, 132)),  # 64 x 64
     (Block(2, 2, 4, 4), Flow(16, 3, 2), (4, 8, 24)),  # 128 x 64
-    (Block(2, 2, 1, 2), Flow(32, 3, 4), (66, 132, 264, 528)),  # 32 x 32
+    (Block(2, 2, 1, 2), Flow(32, 3, 4), (8, 66, 132, 264, 528)),  # 32 x 32
 )
 
 # Tiles of blocks that hold a factor, and blocks on a multiprocessor. They are for single precision: in double precision

@@ -83,7 +83,7 @@ DEVICE_PRODUCTS = DeviceProducts(
     narrow=32,
     thin=10.0,
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
-    parted=dict(float64=(1.8, 1.0), float32=(1.5, 1.3), complex64=(2.2, 1.0), complex128=(1.8, 1.0)),
+    parted=dict(float64=(1.8, 1.0), float32=(2.2, 1.3), complex64=(2.2, 1.0), complex128=(1.8, 1.0)),
     term=dict(float64=25e-9, float32=0.0, complex64=70e-9, complex128=120e-9),
     unsummed=1.2e-6,
     streamed=dict(float64=1.0, float32=1.15, complex64=1.0, complex128=1.0),
@@ -192,7 +192,7 @@ ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 IDLE = 0.8  # exponent of multiprocessors without a part of a sum
-LONG_SUM = 0.4  # times the exponent of those without a tile, where sums are long enough for two parts
+LONG_SUM = 0.3  # times the exponent of those without a tile, where sums are long enough for two parts
 FEW_WAVES = 2  # of tiles: the last one of so few counts whole
 FEW_TILES = 8  # times fewer tiles than are worked on at a time: a sum in parts takes longer
 VERY_LONG = 4096  # terms of a sum that is cut into parts, however many tiles are there
