@@ -66,7 +66,7 @@ class DeviceProducts(NamedTuple):
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
     # Times the arithmetic's time if the sum of a product is cut into parts, by type: of few tiles, of more
     parted: dict[str, tuple[float, float]]
-    # Seconds of a term of one product of one tile by type, whose sum is not cut into parts
+    # Seconds of a term by type, of few products of a tile each, whose sums are not cut into parts
     term: dict[str, float]
     unsummed: float  # seconds that a call without a sum takes longer
     streamed: dict[str, float]  # times the memory's time of a large matrix that a vector meets, by type
@@ -196,7 +196,7 @@ LONG_SUM = 0.3  # times the exponent of those without a tile, where sums are lon
 FEW_WAVES = 2  # of tiles: the last one of so few counts whole
 FEW_TILES = 8  # times fewer tiles than are worked on at a time: a sum in parts takes longer
 VERY_LONG = 4096  # terms of a sum that is cut into parts, however many tiles are there
-ONE_TILE = 64  # rows and columns, at most, of a product of few blocks
+ONE_TILE = 64  # rows and columns, at most, of such a product
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own, of a call with one product
 
 
@@ -256,9 +256,12 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     if count == 1 and 1 < waves < FEW_WAVES:
         idle = math.ceil(waves) / waves
     arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
-    if tiles == 1 or max(way.m.extent, way.n.extent) <= ONE_TILE:
-        late = k * d.term[dtype] if count == 1 and k < (LONG if dtype == "float64" else SPLIT) else 0.0
-        arithmetic = max(arithmetic, late)
+    if (
+        max(way.m.extent, way.n.extent) <= ONE_TILE
+        and count <= d.parallel
+        and k < (LONG if dtype == "float64" else SPLIT)
+    ):
+        arithmetic = max(arithmetic, k * d.term[dtype])
     if parts > 1:
         arithmetic *= d.parted[dtype][0 if few else 1]
 
