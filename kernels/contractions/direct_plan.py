@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ from .plan import Unable
 MOST_DIGITS = 8  # of a group, as direct.h has it
 SECTOR, LINE = 32, 128  # bytes that memory moves at least, and at best
 FARTHEST = 2**31  # numbers of an array that direct.h counts from a block's begin
+UNIT_ROWS, UNIT_COLUMNS = 16, 8  # of a tile of the matrix units
+MOST_OF_MATRIX = 128  # rows and columns of a small product, which is one tile
+FEWEST_WARPS, MOST_WARPS, MOST_UNITS = 3, 8, 16  # of its block; tiles of the units of a warp
 
 
 class Digit(NamedTuple):
@@ -202,6 +206,25 @@ def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
         columns.ragged,
     )
     return Layout(tile, rows, columns, sums, tuple(others), lie)
+
+
+def warps_of(f: Fold) -> tuple[int, int, int, int] | None:
+    """Warps along rows and columns of a block whose tile is one of many small products, and the units' tiles of a warp
+    both ways: those that read least for each multiplication. None: products are not small, or there is one."""
+    rows, columns = -(-f.size("m") // UNIT_ROWS), -(-f.size("n") // UNIT_COLUMNS)
+    if not f.batch or max(UNIT_ROWS * rows, UNIT_COLUMNS * columns) > MOST_OF_MATRIX:
+        return None
+
+    able = []
+    for warps_m, warps_n in itertools.product(_divisors(rows), _divisors(columns)):
+        tiles_m, tiles_n = rows // warps_m, columns // warps_n
+        if FEWEST_WARPS <= warps_m * warps_n <= MOST_WARPS and tiles_m * tiles_n <= MOST_UNITS:
+            able.append((warps_m, warps_n, tiles_m, tiles_n))
+    return min(able, key=lambda found: (1 / found[2] + 2 / found[3], -found[0]), default=None)
+
+
+def _divisors(extent: int) -> list[int]:
+    return [d for d in range(1, extent + 1) if extent % d == 0]
 
 
 def _near(rows: Count, columns: Count, sums: Count) -> tuple[Count, Count, list[Digit]]:

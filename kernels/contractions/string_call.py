@@ -31,6 +31,7 @@ from .contraction import MOST
 from .expression import Reference, Statement, Term
 
 FEW_NUMBERS, LONG_SUMS = 1024, 1024  # of an output whose extents are compiled in; terms of each
+NARROW = 48  # of an index that a small matrix brings, at most: a thread has several of its numbers
 
 
 def values(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype):
@@ -234,8 +235,9 @@ def _job(s: Statement, order, sizes, types: Types, views, backend, asked: Asked)
 
 
 def _batched(asked: Asked, s: Statement, order, sizes, backend) -> Asked:
-    """The options with a batch index, if the caller left it to us: none on a device where few numbers have long sums,
-    since threads then hold all numbers of the output, whose extents must be known to the compiler."""
+    """The options with a batch index, if the caller left it to us: none on a device where threads hold several numbers
+    of the output, whose extents must be known to the compiler. So it is where few numbers have long sums, and where a
+    small matrix brings the output's first index."""
     if asked.batch is not None or backend.style != "threads":
         return asked
 
@@ -243,8 +245,10 @@ def _batched(asked: Asked, s: Statement, order, sizes, backend) -> Asked:
         return math.prod(sizes[i] for i in set(indices))
 
     few = 0 < turns(order) <= FEW_NUMBERS and all(turns(t.sums(s.out)) >= LONG_SUMS for t in s.terms)
+    largest = max(s.terms[0].factors, key=lambda f: turns(f.indices))
+    is_new = bool(order) and sizes[order[0]] <= NARROW and order[0] not in largest.indices
     fits = all(turns(f.indices) < MOST for t in s.terms for f in t.factors)  # the whole array is one entry then
-    return asked._replace(batch="") if few and fits else asked
+    return asked._replace(batch="") if (few or is_new) and fits else asked
 
 
 def _real(views) -> tuple[str, ...]:

@@ -37,6 +37,25 @@ def test_rows_of_any_length_by_16_bytes(device_backend, text, sizes, dtype, near
     assert np.array_equal(done_unaligned(plan, arrays), wanted)
 
 
+@pytest.mark.parametrize(
+    "text, sizes",
+    [
+        ("o[b i] = w[b n] a[b n i]", dict(i=16, n=77)),
+        ("o[b m i] += 2 w[m n] a[b m n i]", dict(i=3, n=40, m=5)),  # matrices begin inside of 16 bytes in float32
+        ("o[m b i] = w[b m n] a[b m n i] c[b m n i]", dict(i=6, n=9, m=3)),
+        ("o[b i] = a[b n i]", dict(i=65, n=33)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("how", ["columns", "columns threads=96 near=1 parts=2"])
+def test_many_matrices(device_backend, text, sizes, dtype, how):
+    """A block, or two, for each matrix of each entry."""
+    plan = Contraction(text, sizes, dtype, backend=device_backend, batch="b", how=how, quick=True)
+    arrays = whole(np.random.default_rng(0), plan, 11)
+    wanted = einsum(plan, arrays)
+    assert np.array_equal(done(plan, arrays, 11), wanted)
+
+
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_complex_numbers(device_backend, dtype):
     rng = np.random.default_rng(1)

@@ -28,6 +28,17 @@ MEASURED = [
     # Numbers that are copied one by one.
     ("o[n r] = a[n s] b[s r]", dict(n=200000, s=53, r=53), "float32", dict(direct=59.9, library=55.7)),
     ("o[i k] = a[i j] b[j k]", dict(i=1009, j=1013, k=997), "float32", dict(direct=91.5, library=51.9)),
+    # Registers keep a row of a factor for all terms.
+    ("o[n] = a[n i] m[i j] b[n j]", dict(n=800000, i=8, j=8), "float64", dict(flat=46.1, lines=55.0, apart=64.8)),
+    ("o[n] = a[n i] m[i j] b[n j]", dict(n=800000, i=8, j=8), "float32", dict(flat=24.0, lines=29.8, apart=35.7)),
+    # Lines in registers; numbers of an output that is small while loads are waited for.
+    (
+        "o[e l j k] = a[e i j k] m[l i]",
+        dict(e=32000, i=8, j=8, k=8, l=8),
+        "float64",
+        dict(lines=66.9, stages=72.4, flat=84.7),
+    ),
+    ("o[i j k] = a[n i] b[n j] c[n k]", dict(n=100000, i=3, j=3, k=3), "float64", dict(moments=7.2, apart=13.5)),
     # A sum of two steps waits for its numbers.
     ("o[e q] = a[q k] b[e k]", dict(e=70001, q=14, k=10), "float64", dict(direct=13.4, library=10.5, stages=13.9)),
 ]

@@ -47,6 +47,7 @@ def test_every_cuda_organisation_compiles(monkeypatch):
 TURNS = (  # text, batch, extents, organisation, the factor of what einsum gives
     ("T[d e f a b c] += t[a d] v[e f b c]", "d", dict(e=2, f=3, a=8, b=2, c=8), "flat threads=64 near=4 jam=4", 1),
     ("T[d e a c] += 2 x[d a g] v[g e c]", "d", dict(e=2, a=4, c=4, g=3), "flat threads=64 near=2 jam=2", 2),
+    ("T[d r e] = x[d s e] w[r s]", "d", dict(r=24, s=9, e=8), "flat threads=64 near=4 jam=12", 1),
 )
 
 

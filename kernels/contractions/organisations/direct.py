@@ -13,7 +13,7 @@ from ...engine.backend.base import Module, Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
-from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
+from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout, warps_of
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import Program, Unable, batch_step, only_term, steps_between
 from ..prices import price_of
@@ -26,6 +26,7 @@ MOST_BLOCKS = 2**31 - 1  # of a launch
 USUAL_BATCH = 64
 MANY_PARTS = 16  # of a sum: with more, groups of threads add them up
 MOST_REGISTERS = 255  # of a thread
+SPARE = 1.3  # times the registers of a thread's numbers
 ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
@@ -208,10 +209,15 @@ class Direct(Organisation):
     # ---- choice
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        """TILES, SPLIT with the sum in parts, and HELD with steps as long as the sum."""
+        """TILES, a tile as large as small matrices, SPLIT with the sum in parts, and HELD with steps as long as the
+        sum."""
         if cls(*TILES[0]).serves(p):
             return []
         found = [cls(block, flow) for block, flow in TILES]
+        small = warps_of(folded(p, 2))
+        if small:
+            able = [cls(Block(*small), Flow(16, 3, blocks)) for blocks in (4, 3, 2, 1)]
+            found += [how for how in able if how.legal(p) and how._has_spare_registers(p)][:1]
         for block, flow, many in SPLIT:
             plan = cls(block, flow).layout(p)
             able = [k for k in many if k * LEAST_STEPS <= plan.steps]
@@ -463,6 +469,11 @@ class Direct(Organisation):
         most = min(REFERENCE.registers // (self.block.threads * self.flow.blocks), MOST_REGISTERS)
         return self._registers(size) <= most
 
+    def _has_spare_registers(self, p: Program) -> bool:
+        """Whether a thread has SPARE of those that its numbers need: for addresses and loops."""
+        most = min(REFERENCE.registers // (self.block.threads * self.flow.blocks), MOST_REGISTERS)
+        return SPARE * self._registers(np.dtype(p.dtype).itemsize) <= most
+
     def _registers(self, size: int) -> int:
         """Registers that a thread needs at least: its numbers of the tile, and its fragments of both factors."""
         block = self.block
@@ -576,7 +587,7 @@ TILES: tuple[tuple[Block, Flow], ...] = (
 SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
     (Block(2, 2, 2, 4), Flow(32, 2, 2), (4, 8, 24, 66, 132)),  # 64 x 64
     (Block(2, 2, 4, 4), Flow(16, 3, 2), (4, 8, 24)),  # 128 x 64
-    (Block(2, 2, 1, 2), Flow(32, 3, 4), (66, 132, 264, 528)),  # 32 x 32
+    (Block(2, 2, 1, 2), Flow(32, 3, 4), (8, 66, 132, 264, 528)),  # 32 x 32
 )
 
 # Tiles of blocks that hold a factor, and blocks on a multiprocessor. They are for single precision: in double precision

@@ -23,8 +23,11 @@ from .threads import Threads, batch_is_last, memory_seconds, several
 EACH = 4, 2  # numbers of a thread that lie apart
 SHORT = 6  # terms of sums whose factors are read again for each number of the output, at most
 JAM = 4, 2  # turns of the loop before the last that share what they read
+HELD, JAMS = 384, 3  # bytes of a thread's sums, at most, where a small matrix is one; turns that are looked at
+MATRIX = 16  # terms of such sums, at most
 PACE, SLOW, FEW_LINES = 0.85, 1.05, 32  # times the memory's time, where a thread waits for so few lines, or more
 BESIDE, ACROSS = 96, 256  # bytes from thread to thread: up to the first lines are shared, from the second on no more
+KEPT = 16  # numbers of a factor that a thread's registers keep
 # Instructions of a warp: of a turn beside loads and multiply-adds, of a thread, of a number that it stores
 OF_TURN, OF_THREAD, OF_NUMBER = 2, 40, 10
 ISSUED = 4  # instructions of a multiprocessor in a clock
@@ -66,6 +69,8 @@ class Flat(Threads):
             found = [cls(256, each=each) for each in (*EACH, 1)]
         elif _share(p):
             found = [cls(256, near, jam) for jam in (*JAM, 1)]
+        else:
+            found += [cls(256, near, jam) for jam in _jams(p, near)]
 
         if near > 1 and (threads.nests(p)[0].summed or cls(256, near).waits(p) > 1):
             found.append(cls(256))  # more threads; neighbours then share the lines that each of them reads
@@ -126,11 +131,12 @@ class Flat(Threads):
 
     def _loaded(self, p: Program, n: Nest, q: Product) -> list[tuple[int, int]]:
         """(factor, number of its loads by a thread), for all turns of the loops around the factor and of its own
-        loops."""
+        loops. Registers keep few numbers of a factor from turn to turn."""
         found = []
         for f in q.factors:
             moving = [place for place, loop in enumerate(q.sums) if loop.step[f]]
-            found.append((f, threads.size(q.sums[: moving[-1] + 1]) if moving else 1))
+            own = threads.size([q.sums[place] for place in moving])
+            found.append((f, own if own <= KEPT else threads.size(q.sums[: moving[-1] + 1])))
 
         return found
 
@@ -309,6 +315,20 @@ def _share(p: Program) -> bool:
     if not n.summed or any(threads.size(q.sums) > SHORT for q in n.products):
         return False
     return any(_stays(n, f) for f in n.factors)
+
+
+def _jams(p: Program, near: int) -> list[int]:
+    """Turns of the loop before the last, along which a small matrix lies: the largest factor, whose neighbours are
+    read at once, is read once for all of them. The most that registers hold, and the next divisors of them."""
+    (n,) = threads.nests(p)
+    if not n.summed or len(n.products) > 1 or len(n.factors) < 2 or threads.size(n.products[0].sums) > MATRIX:
+        return []
+    large = max(n.factors, key=lambda f: p.arrays[n.names[f]].size)
+    if not _stays(n, large) or n.loops[-1].step[large] != 1:
+        return []
+    most = HELD // (near * np.dtype(p.dtype).itemsize)
+    able = [jam for jam in range(2, most + 1) if _turns(n) % jam == 0]
+    return able[-JAMS:]
 
 
 def _stays(n: Nest, f: int) -> bool:

@@ -66,6 +66,8 @@ class DeviceProducts(NamedTuple):
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
     # Times the arithmetic's time if the sum of a product is cut into parts, by type: of few tiles, of more
     parted: dict[str, tuple[float, float]]
+    # Seconds of a term by type, of few products of a tile each, whose sums are not cut into parts
+    term: dict[str, float]
     unsummed: float  # seconds that a call without a sum takes longer
     streamed: dict[str, float]  # times the memory's time of a large matrix that a vector meets, by type
     # Times the arithmetic's time by type, where the library transposes neither factor, the first, the second, both
@@ -82,6 +84,7 @@ DEVICE_PRODUCTS = DeviceProducts(
     thin=10.0,
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
     parted=dict(float64=(1.8, 1.0), float32=(2.2, 1.3), complex64=(2.2, 1.0), complex128=(1.8, 1.0)),
+    term=dict(float64=25e-9, float32=0.0, complex64=70e-9, complex128=120e-9),
     unsummed=1.2e-6,
     streamed=dict(float64=1.0, float32=1.15, complex64=1.0, complex128=1.0),
     # Of 5184 numbers each way on an H200, eleven and two contractions; both of float64 on an H100, with few columns
@@ -96,6 +99,7 @@ DEVICE_PRODUCTS = DeviceProducts(
     parallel=132,
     idle=dict(float64=0.8, float32=0.95, complex64=0.95, complex128=0.8),
 )
+TABLE = 2.2e-6  # seconds of the kernel that writes addresses of a device's products, which two loops go through
 THIN, LONG = 16, 2000  # of the extents of a thin product: the mean of the shorter ones at most, the long one at least
 STREAMS = 1 << 22  # numbers of a matrix that a vector meets, at least, where nothing but its bytes takes time
 STEP = 3e-6  # seconds of a product after the first one: our own calls in between
@@ -188,10 +192,11 @@ ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 IDLE = 0.8  # exponent of multiprocessors without a part of a sum
-LONG_SUM = 0.65  # times the exponent of those without a tile, where sums are long enough for two parts
+LONG_SUM = 0.3  # times the exponent of those without a tile, where sums are long enough for two parts
 FEW_WAVES = 2  # of tiles: the last one of so few counts whole
 FEW_TILES = 8  # times fewer tiles than are worked on at a time: a sum in parts takes longer
 VERY_LONG = 4096  # terms of a sum that is cut into parts, however many tiles are there
+ONE_TILE = 64  # rows and columns, at most, of such a product
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own, of a call with one product
 
 
@@ -215,6 +220,7 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
         each = r.call + core_products.seconds(dtype, way, core_products.Memory(memory, overlap, of_packed))
     else:
         each = r.call + _on_device(dtype, way, memory)
+        each += TABLE if len(way.loops) > 1 else 0.0
 
     total = outside * each
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
@@ -250,6 +256,12 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     if count == 1 and 1 < waves < FEW_WAVES:
         idle = math.ceil(waves) / waves
     arithmetic = flops * idle / DEVICE.flops[dtype] + tiles * d.each[dtype]
+    if (
+        max(way.m.extent, way.n.extent) <= ONE_TILE
+        and count <= d.parallel
+        and k < (LONG if dtype == "float64" else SPLIT)
+    ):
+        arithmetic = max(arithmetic, k * d.term[dtype])
     if parts > 1:
         arithmetic *= d.parted[dtype][0 if few else 1]
 

@@ -14,7 +14,8 @@ from .base import Organisation
 from .team import USUAL, Team
 from .threads import memory_seconds
 
-# Times the memory's time where threads write lines of more than SHORT numbers that lie one behind the other
+PACE = 0.75  # times the memory's time
+# The same where threads write lines of more than SHORT numbers that lie one behind the other
 ACROSS, SHORT = 2.4, 4
 
 
@@ -43,7 +44,7 @@ class Lines(Team):
 
     def floor(self, p: Program) -> float:
         across = all(line and SHORT < line.out.extent and line.out.step[0] == 1 for _, line in _lines(p))
-        return memory_seconds(p) * (ACROSS if across else 1.0)
+        return memory_seconds(p) * (ACROSS if across else PACE)
 
     def legal(self, p: Program) -> bool:
         return super().legal(p) and self.memory(p).bytes <= SHARED

@@ -149,7 +149,8 @@ class Moments(InParts):
         held = library_costs.held_bytes(p, library_costs.usual_batch(p))
         anew = _loaded(n, tile) * size / (CACHE if held <= CACHED else MEMORY)
         memory = self._pace(p) * library_costs.memory_seconds("threads", p)
-        return max(memory, anew, self._waiting(p) / library_costs.usual_batch(p))
+        waiting = self._waiting(p) / library_costs.usual_batch(p)
+        return max(memory, anew, waiting / math.sqrt(self.waits(p)))  # a device that is not filled waits as long
 
     def _pace(self, p: Program) -> float:
         """Times the memory's time."""

@@ -33,6 +33,7 @@ LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
 UNDER_WAY = 64  # bytes that a lane asks for before it adds
 FEWEST, MOST = 4, 16  # loads that these are
+TURN = 0.9e-6  # seconds in which they come
 SINGLY = 1.5  # times the cache's time where the lanes of a number read one number at a time
 NEAR, OF_NEAR = 1 << 15, 0.4  # bytes of a factor that the first cache holds; times the second one's time
 ONE_BY_ONE = 1.05  # times the memory's time there
@@ -121,7 +122,14 @@ class Sums(InParts):
             moved *= ONE_BY_ONE
         elif self.lanes == 1 and p.complex:
             moved *= PAIRS
-        return max(moved, self._read(p)) * (CROSSING if crossing else 1.0) * self._idle(p)
+        read = max(moved, self._read(p)) * (CROSSING if crossing else 1.0) * self._idle(p)
+        return max(read, self._waiting(p))
+
+    def _waiting(self, p: Program) -> float:
+        """Seconds of an entry in which lanes wait for their loads, also where they do not fill the device."""
+        turns = -(-_longest(ordered(p)) // (self.team * self.near * self.parts))
+        waits = -(-turns // _at_once(self.near, np.dtype(p.dtype).itemsize))
+        return waits * TURN / library_costs.usual_batch(p) / math.sqrt(self.waits(p))
 
     def _idle(self, p: Program) -> float:
         """Times the time where a warp has lanes for more numbers than there are."""
@@ -318,6 +326,10 @@ def _shared(p: Program, how: Sums) -> Sums:
         parts = max(min(first, turns // batch), min(others, turns // (2 * batch)), 1)
         if filled == FILLED and turns // parts >= LONG and parts > 1:
             parts *= 2
+
+    # Blocks of all multiprocessors are larger, sooner than their parts are added up.
+    if parts > 1 and not few and loads >= 2 * warps * batch:
+        warps, parts = 2 * warps, 1
 
     block = LANES * warps if warps > 1 or parts > 1 else how.threads
     return dataclasses.replace(how, threads=block, warps=warps, parts=parts)
