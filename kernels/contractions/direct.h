@@ -14,6 +14,8 @@
 //   OUT_ROWS, OUT_WIDE        whether the output runs along rows; neighbouring numbers of a store
 //   ROWS_RAGGED, COLUMNS_RAGGED  whether digits of rows or columns have weights
 //   ADDS                      whether the output's old value is added
+//   STRAIGHT                  whether sums go from registers to the output, which then does not run along rows; else
+//                             through a finished tile in shared memory
 //   PARTS                     parts of the sum, by different blocks; with more than one `contraction_sum` adds them up
 //   HOLDS                     HOLDS_LEFT or HOLDS_RIGHT: a block works on tile after tile that have this factor in
 //                             common, which stays in shared memory, and copies the other factor of the next tile
@@ -29,7 +31,7 @@ POINT_FN int row_of(int t, int half, int lane) {
     return 16 * t + (LEFT_ALONG ? (lane >> 2) + 8 * half : 2 * (lane >> 2) + half);
 }
 POINT_FN int column_of(int t, int j) {
-    if (RIGHT_ALONG || (TILES_N % 2 && t == TILES_N - 1)) return 8 * t + j;
+    if (STRAIGHT || RIGHT_ALONG || (TILES_N % 2 && t == TILES_N - 1)) return 8 * t + j;
     return 16 * (t / 2) + 2 * j + t % 2;
 }
 
@@ -37,11 +39,27 @@ struct alignas(2 * sizeof(scalar)) Both {
     scalar x, y;
 };
 
+// The lines of a tile's columns that a lane reads for the units: those of number lane / 4 of its tiles of eight.
+struct Columns {
+    int first, row; // of the warp, of the lane
+    int lines[STRAIGHT ? TILES_N : 1]; // of columns in the output's order
+
+    POINT_FN Columns(const Arguments &a, int first_column, int lane) : first(first_column), row(lane >> 2) {
+        if constexpr (STRAIGHT) {
+            const int *const line_of = (const int *)a.at_spots + ROWS + COLUMNS + first + row;
+            UNROLL
+            for (int t = 0; t < TILES_N; ++t) lines[t] = line_of[8 * t];
+        }
+    }
+
+    POINT_FN int line(int t) const { return STRAIGHT ? lines[STRAIGHT ? t : 0] : first + 8 * t + row; }
+};
+
 // What a warp multiplies at a time: eight terms of the sum. A lane has terms 2 c and 2 c + 1, c = lane % 4.
 struct Fragments {
     scalar left[TILES_M][2][2], right[TILES_N][2];
 
-    POINT_FN void take(const scalar *rows, const scalar *columns, int first_row, int first_column, int k0, int lane) {
+    POINT_FN void take(const scalar *rows, const scalar *columns, int first_row, const Columns &at, int k0, int lane) {
         const int r = lane >> 2;
         const int k = k0 + 2 * (lane & 3);
         UNROLL
@@ -63,14 +81,20 @@ struct Fragments {
         if constexpr (RIGHT_ALONG) {
             UNROLL
             for (int t = 0; t < TILES_N; ++t) {
-                const Both both = *(const Both *)(columns + along(first_column + 8 * t + r, k));
+                const Both both = *(const Both *)(columns + along(at.line(t), k));
                 right[t][0] = both.x;
                 right[t][1] = both.y;
+            }
+        } else if constexpr (STRAIGHT) {
+            UNROLL
+            for (int i = 0; i < 2; ++i) {
+                UNROLL
+                for (int t = 0; t < TILES_N; ++t) right[t][i] = columns[(k + i) * (COLUMNS + APART) + at.line(t)];
             }
         } else {
             UNROLL
             for (int i = 0; i < 2; ++i) {
-                const scalar *const line = columns + (k + i) * (COLUMNS + APART) + first_column;
+                const scalar *const line = columns + (k + i) * (COLUMNS + APART) + at.first;
                 UNROLL
                 for (int t = 0; t < TILES_N / 2 * 2; t += 2) {
                     const Both both = *(const Both *)(line + 8 * t + 2 * r);
@@ -97,14 +121,14 @@ template <int N> struct alignas(N * sizeof(scalar)) Near {
     scalar v[N];
 };
 
-// OUT_WIDE neighbours of the finished tile to their place in the output; nowhere if there is none.
-POINT_FN void put(scalar *out, int to_fast, int to_slow, Near<OUT_WIDE> some) {
+// Neighbours to their place in the output; nowhere if there is none.
+template <int N> POINT_FN void put(scalar *out, int to_fast, int to_slow, Near<N> some) {
     if (to_fast < 0 || to_slow < 0) return;
-    Near<OUT_WIDE> *const to = (Near<OUT_WIDE> *)(out + (to_slow + to_fast));
+    Near<N> *const to = (Near<N> *)(out + (to_slow + to_fast));
     if (ADDS) {
-        const Near<OUT_WIDE> old = *to;
+        const Near<N> old = *to;
         UNROLL
-        for (int i = 0; i < OUT_WIDE; ++i) some.v[i] = old.v[i] + some.v[i];
+        for (int i = 0; i < N; ++i) some.v[i] = old.v[i] + some.v[i];
     }
     *to = some;
 }
@@ -174,16 +198,40 @@ struct Sums {
         }
     }
 
-    POINT_FN void add(const scalar *rows, const scalar *columns, int first_row, int first_column, int lane) {
+    POINT_FN void add(const scalar *rows, const scalar *columns, int first_row, const Columns &at, int lane) {
         Fragments some[2];
-        some[0].take(rows, columns, first_row, first_column, 0, lane);
+        some[0].take(rows, columns, first_row, at, 0, lane);
         UNROLL
         for (int k = 0; k < DEPTH; k += 8) {
-            if (k + 8 < DEPTH) some[(k / 8 + 1) % 2].take(rows, columns, first_row, first_column, k + 8, lane);
+            if (k + 8 < DEPTH) some[(k / 8 + 1) % 2].take(rows, columns, first_row, at, k + 8, lane);
             some[k / 8 % 2].multiply(number);
         }
     }
 };
+
+// The sums of a warp, straight to the output: a lane has two neighbours, four lanes eight.
+POINT_FN void leave(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row, int first_column,
+                    int lane) {
+    constexpr int NEAR = OUT_WIDE > 1 ? 2 : 1;
+    UNROLL
+    for (int m = 0; m < TILES_M; ++m) {
+        UNROLL
+        for (int half = 0; half < 2; ++half) {
+            const int to_row = t.row_to[first_row + row_of(m, half, lane)];
+            UNROLL
+            for (int n = 0; n < TILES_N; ++n) {
+                UNROLL
+                for (int i = 0; i < 2; i += NEAR) {
+                    const int to_column = t.column_to[first_column + column_of(n, 2 * (lane & 3) + i)];
+                    Near<NEAR> some;
+                    UNROLL
+                    for (int j = 0; j < NEAR; ++j) some.v[j] = number * sums.number[m][n][2 * half + i + j];
+                    put(out, to_column, to_row, some);
+                }
+            }
+        }
+    }
+}
 
 // A block for a tile, or for a part of its sum.
 POINT_FN void one_tile(const Arguments &a) {
@@ -221,15 +269,20 @@ POINT_FN void one_tile(const Arguments &a) {
     // Multiply what has come; ask for what comes STAGES - 1 turns later.
     Sums sums;
     sums.clear();
+    const Columns at(a, first_column, lane);
     for (int turn = 0; turn < turns; ++turn) {
         copied<STAGES - 2>();
         __syncthreads();
         ask(turn + STAGES - 1);
 
         const scalar *const rows = numbers + turn % STAGES * (LEFT_STAGE + RIGHT_STAGE);
-        sums.add(rows, rows + LEFT_STAGE, first_row, first_column, lane);
+        sums.add(rows, rows + LEFT_STAGE, first_row, at, lane);
     }
     copied<0>();
+    if constexpr (STRAIGHT) {
+        leave(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
+        return;
+    }
     __syncthreads();
 
     // The tile, in the order of the output.
@@ -282,6 +335,7 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
     ask_passing(place, tables(), passing);
     copies_end();
 
+    const Columns at(a, first_column, lane);
     for (int number = first, set = 0; number < behind; ++number, set = (set + 1) % SETS) {
         const Tables t = tables(set), t_next = tables((set + 1) % SETS);
         const bool more = number + 1 < behind;
@@ -300,14 +354,16 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
 
         Sums sums;
         sums.clear();
-        sums.add(LEFT_HELD ? held : stage, LEFT_HELD ? stage : held, first_row, first_column, lane);
-        finish(sums.number, t, scalar(a.number), finished, first_row, first_column, lane);
-        __syncthreads();
-        if (more && !same_held(place, next)) {
+        sums.add(LEFT_HELD ? held : stage, LEFT_HELD ? stage : held, first_row, at, lane);
+        const bool other_held = more && !same_held(place, next);
+        if constexpr (!STRAIGHT) finish(sums.number, t, scalar(a.number), finished, first_row, first_column, lane);
+        if (!STRAIGHT || other_held) __syncthreads();
+        if (other_held) {
             ask_held(next, t_next);
             copies_end();
         }
-        leave(t, place.out, finished);
+        if constexpr (STRAIGHT) leave(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
+        else leave(t, place.out, finished);
         place = next;
     }
 }

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fold import LEFT, OUT, RIGHT, Axis, Fold
+from .fold import LEFT, OUT, RIGHT, Axis, Fold, exchanged
 from .plan import Unable
 
 MOST_DIGITS = 8  # of a group, as direct.h has it
@@ -152,6 +152,11 @@ class Layout:
         """Place of each row and column of a tile in the order of the output, (rows + columns) of int32."""
         return np.concatenate([_ranks(self.rows, self.tile.rows), _ranks(self.columns, self.tile.columns)])
 
+    def straight_spots(self) -> np.ndarray:
+        """The same with rows in their own order, then the column at each place, (rows + 2 columns) of int32."""
+        columns = _ranks(self.columns, self.tile.columns)
+        return np.concatenate([np.arange(self.tile.rows), columns, np.argsort(columns)]).astype(np.int32)
+
 
 @functools.lru_cache(1024)
 def _sectors(count: Count, array: int, lines: int, size: int) -> int:
@@ -168,6 +173,11 @@ def _ranks(count: Count, lines: int) -> np.ndarray:
     ranks = np.empty(lines, np.int32)
     ranks[order] = np.arange(lines)
     return ranks
+
+
+def along_columns(f: Fold) -> Fold:
+    """The product with its factors in the order in which the output does not run along the rows."""
+    return exchanged(f) if any(axis.step[OUT] == 1 for axis in f.m) else f
 
 
 # ---- layout ---------------------------------------------------------------------------------------------------------

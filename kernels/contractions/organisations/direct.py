@@ -13,7 +13,7 @@ from ...engine.backend.base import Module, Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
-from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
+from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, along_columns, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import Program, Unable, batch_step, only_term, steps_between
 from ..prices import price_of
@@ -162,6 +162,7 @@ class Flow:
     blocks: int = 1  # on a multiprocessor, which bounds the registers
     parts: int = 1  # of the sum, by different blocks
     holds: str = ""  # "left", "right": a block works on tile after tile, and keeps this factor's numbers
+    straight: bool = False  # sums go from registers to the output; left and right change places if it runs along rows
 
 
 class Product(NamedTuple):
@@ -179,6 +180,7 @@ class Work(NamedTuple):
     held: np.ndarray  # the record of arguments without the arrays' addresses
     tables: tuple  # of terms and places, on the device
     module: Module
+    turned: bool  # left is the text's right factor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,6 +205,8 @@ class Direct(Organisation):
             told.append(f"sum in {flow.parts} parts")
         if flow.holds:
             told.append(f"holds {flow.holds}")
+        if flow.straight:
+            told.append("straight")
         return f"{self.name} ({', '.join(told)})"
 
     # ---- choice
@@ -252,7 +256,7 @@ class Direct(Organisation):
     def seconds(self, p: Program, n: int) -> float:
         """Seconds of n entries, by the model of RATES: memory, second cache, multiplications and waits overlap."""
         rates, size = RATES[p.dtype], np.dtype(p.dtype).itemsize
-        f, plan, tile, flow = folded(p, n), laid_out(p, n, self.tile), self.tile, self.flow
+        f, plan, tile, flow = folded(p, n), self._laid_out(p, n), self.tile, self.flow
 
         # Bytes. A factor that blocks hold is read once for each line of tiles.
         tiles = plan.blocks
@@ -295,7 +299,7 @@ class Direct(Organisation):
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
-        effort = self.effort(laid_out(p, n, self.tile), size)
+        effort = self.effort(self._laid_out(p, n), size)
         alone = effort._replace(accesses=effort.accesses / n, arithmetic=effort.arithmetic / n)
         return device.clocks(alone, moved, size)
 
@@ -336,6 +340,7 @@ class Direct(Organisation):
             "RIGHT_ALONG": lie.right_along,
             "OUT_ROWS": lie.out_rows,
             "ADDS": product(p).adds,
+            "STRAIGHT": flow.straight,
             "ROWS_RAGGED": lie.rows_ragged,
             "COLUMNS_RAGGED": lie.columns_ragged,
         }
@@ -357,7 +362,10 @@ class Direct(Organisation):
 
     def layout(self, p: Program, aligned: bool = True) -> Layout:
         """For a batch of contiguous entries."""
-        return laid_out(p, min(_usual_batch(p), 2), self.tile, aligned)
+        return self._laid_out(p, min(_usual_batch(p), 2), aligned)
+
+    def _laid_out(self, p: Program, n: int, aligned: bool = True) -> Layout:
+        return laid_out(p, n, self.tile, aligned, self.flow.straight)
 
     def shared_bytes(self, lie: Lie, size: int) -> int:
         """Shared memory of a block, as direct.h counts it. size: bytes of a number."""
@@ -368,7 +376,8 @@ class Direct(Organisation):
 
         left, right = stage(lie.left_along, tile.rows), stage(lie.right_along, tile.columns)
         fast, slow = (tile.rows, tile.columns) if lie.out_rows else (tile.columns, tile.rows)
-        finished, tables = slow * (fast + apart), 12 * (tile.rows + tile.columns)
+        finished = 0 if self.flow.straight else slow * (fast + apart)
+        tables = 12 * (tile.rows + tile.columns)
         if self.flow.holds:
             copies = left + right + (right if self.flow.holds == "left" else left)
             return (copies + finished) * size + 3 * tables
@@ -395,6 +404,8 @@ class Direct(Organisation):
 
         # Addresses of the arrays, and of the parts of the sum.
         held, kept = work.held.copy(), [*arrays.values(), *work.tables]
+        if work.turned:
+            addresses[LEFT], addresses[RIGHT] = addresses[RIGHT], addresses[LEFT]
         for array, address in zip(ARRAYS, addresses):
             held[f"at_{array}"] = address
         if self.flow.parts > 1:
@@ -420,8 +431,10 @@ class Direct(Organisation):
     def _work(self, plan, values, n: int, aligned: bool) -> Work:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""
         p, backend, size = plan.program, plan.backend, np.dtype(plan.program.dtype).itemsize
+        as_told = folded(p, n, values)
+        f = along_columns(as_told) if self.flow.straight else as_told
         try:
-            tiles = layout(folded(p, n, values), self.tile, size, aligned)
+            tiles = layout(f, self.tile, size, aligned)
         except Unable as reason:
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
         if self.flow.holds and tiles.steps != 1:
@@ -431,13 +444,15 @@ class Direct(Organisation):
 
         # The tables of terms and places.
         held, tables = filled(tiles, product(p).number), []
-        for name, table in (("terms", tiles.terms()), ("spots", tiles.spots())):
+        spots = tiles.straight_spots() if self.flow.straight else tiles.spots()
+        for name, table in (("terms", tiles.terms()), ("spots", spots)):
             tables.append(backend.from_host(table if table.size else np.zeros(2, np.int32), np.int32))
             held[f"at_{name}"] = backend.address(tables[-1])
         backend.synchronize()  # later launches may be in another stream
 
         compiled = functools.partial(_compiled, plan, self.source(p, tiles.lie, plan.quick))
-        return Work(tiles, held, tuple(tables), plan.kept(("direct", self, tiles.lie), compiled))
+        module = plan.kept(("direct", self, tiles.lie), compiled)
+        return Work(tiles, held, tuple(tables), module, f is not as_told)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -451,11 +466,12 @@ class Direct(Organisation):
             "blocks": (1, 2, 3, 4, 6),
             "parts": (1, 2, 3, 4, 6, 8, 12, 16),
             "holds": ("", "left", "right"),
+            "straight": (False, True),
         }
 
     def legal(self, p: Program) -> bool:
         size = np.dtype(p.dtype).itemsize
-        if self.serves(p):
+        if self.serves(p) or (self.flow.straight and self.flow.parts > 1):
             return False
         shared = self.shared_bytes(self.layout(p).lie, size)
         if self.block.threads > REFERENCE.threads_of_block or shared > REFERENCE.shared_for(self.flow.blocks):
@@ -528,9 +544,10 @@ def _folded(p: Program, n: int, values) -> Fold:
 
 
 @functools.lru_cache(512)
-def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True) -> Layout:
+def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True, straight: bool = False) -> Layout:
     """The layout for n contiguous entries. Raises Unable."""
-    return layout(folded(p, n), tile, np.dtype(p.dtype).itemsize, aligned)
+    f = folded(p, n)
+    return layout(along_columns(f) if straight else f, tile, np.dtype(p.dtype).itemsize, aligned)
 
 
 def _usual_batch(p: Program) -> int:
