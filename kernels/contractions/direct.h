@@ -39,27 +39,11 @@ struct alignas(2 * sizeof(scalar)) Both {
     scalar x, y;
 };
 
-// The lines of a tile's columns that a lane reads for the units: those of number lane / 4 of its tiles of eight.
-struct Columns {
-    int first, row; // of the warp, of the lane
-    int lines[STRAIGHT ? TILES_N : 1]; // of columns in the output's order
-
-    POINT_FN Columns(const Arguments &a, int first_column, int lane) : first(first_column), row(lane >> 2) {
-        if constexpr (STRAIGHT) {
-            const int *const line_of = (const int *)a.at_spots + ROWS + COLUMNS + first + row;
-            UNROLL
-            for (int t = 0; t < TILES_N; ++t) lines[t] = line_of[8 * t];
-        }
-    }
-
-    POINT_FN int line(int t) const { return STRAIGHT ? lines[STRAIGHT ? t : 0] : first + 8 * t + row; }
-};
-
 // What a warp multiplies at a time: eight terms of the sum. A lane has terms 2 c and 2 c + 1, c = lane % 4.
 struct Fragments {
     scalar left[TILES_M][2][2], right[TILES_N][2];
 
-    POINT_FN void take(const scalar *rows, const scalar *columns, int first_row, const Columns &at, int k0, int lane) {
+    POINT_FN void take(const scalar *rows, const scalar *columns, int first_row, int first_column, int k0, int lane) {
         const int r = lane >> 2;
         const int k = k0 + 2 * (lane & 3);
         UNROLL
@@ -81,7 +65,7 @@ struct Fragments {
         if constexpr (RIGHT_ALONG) {
             UNROLL
             for (int t = 0; t < TILES_N; ++t) {
-                const Both both = *(const Both *)(columns + along(at.line(t), k));
+                const Both both = *(const Both *)(columns + along(first_column + 8 * t + r, k));
                 right[t][0] = both.x;
                 right[t][1] = both.y;
             }
@@ -89,12 +73,12 @@ struct Fragments {
             UNROLL
             for (int i = 0; i < 2; ++i) {
                 UNROLL
-                for (int t = 0; t < TILES_N; ++t) right[t][i] = columns[(k + i) * (COLUMNS + APART) + at.line(t)];
+                for (int t = 0; t < TILES_N; ++t) right[t][i] = columns[(k + i) * (COLUMNS + APART) + first_column + 8 * t + r];
             }
         } else {
             UNROLL
             for (int i = 0; i < 2; ++i) {
-                const scalar *const line = columns + (k + i) * (COLUMNS + APART) + at.first;
+                const scalar *const line = columns + (k + i) * (COLUMNS + APART) + first_column;
                 UNROLL
                 for (int t = 0; t < TILES_N / 2 * 2; t += 2) {
                     const Both both = *(const Both *)(line + 8 * t + 2 * r);
@@ -198,12 +182,12 @@ struct Sums {
         }
     }
 
-    POINT_FN void add(const scalar *rows, const scalar *columns, int first_row, const Columns &at, int lane) {
+    POINT_FN void add(const scalar *rows, const scalar *columns, int first_row, int first_column, int lane) {
         Fragments some[2];
-        some[0].take(rows, columns, first_row, at, 0, lane);
+        some[0].take(rows, columns, first_row, first_column, 0, lane);
         UNROLL
         for (int k = 0; k < DEPTH; k += 8) {
-            if (k + 8 < DEPTH) some[(k / 8 + 1) % 2].take(rows, columns, first_row, at, k + 8, lane);
+            if (k + 8 < DEPTH) some[(k / 8 + 1) % 2].take(rows, columns, first_row, first_column, k + 8, lane);
             some[k / 8 % 2].multiply(number);
         }
     }
@@ -253,8 +237,8 @@ POINT_FN void one_tile(const Arguments &a) {
     const int *const terms = (const int *)a.at_terms + 2L * DEPTH * first;
     LeftCopies left;
     RightCopies right;
-    left.begin(place.left, t.row_from);
-    right.begin(place.right, t.column_from);
+    left.begin(place.left, t.row_from, t.row_spot);
+    right.begin(place.right, t.column_from, t.column_spot);
 
     const auto ask = [&](int turn) {
         if (turn < turns) {
@@ -269,14 +253,13 @@ POINT_FN void one_tile(const Arguments &a) {
     // Multiply what has come; ask for what comes STAGES - 1 turns later.
     Sums sums;
     sums.clear();
-    const Columns at(a, first_column, lane);
     for (int turn = 0; turn < turns; ++turn) {
         copied<STAGES - 2>();
         __syncthreads();
         ask(turn + STAGES - 1);
 
         const scalar *const rows = numbers + turn % STAGES * (LEFT_STAGE + RIGHT_STAGE);
-        sums.add(rows, rows + LEFT_STAGE, first_row, at, lane);
+        sums.add(rows, rows + LEFT_STAGE, first_row, first_column, lane);
     }
     copied<0>();
     if constexpr (STRAIGHT) {
@@ -304,12 +287,12 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
     const int *const terms = (const int *)a.at_terms;
     const auto ask_left = [&](const Place &place, const Tables &t, scalar *to) {
         LeftCopies left;
-        left.begin(place.left, t.row_from);
+        left.begin(place.left, t.row_from, t.row_spot);
         left.ask(to, terms);
     };
     const auto ask_right = [&](const Place &place, const Tables &t, scalar *to) {
         RightCopies right;
-        right.begin(place.right, t.column_from);
+        right.begin(place.right, t.column_from, t.column_spot);
         right.ask(to, terms);
     };
     const auto ask_held = [&](const Place &place, const Tables &t) {
@@ -335,7 +318,6 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
     ask_passing(place, tables(), passing);
     copies_end();
 
-    const Columns at(a, first_column, lane);
     for (int number = first, set = 0; number < behind; ++number, set = (set + 1) % SETS) {
         const Tables t = tables(set), t_next = tables((set + 1) % SETS);
         const bool more = number + 1 < behind;
@@ -354,7 +336,7 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
 
         Sums sums;
         sums.clear();
-        sums.add(LEFT_HELD ? held : stage, LEFT_HELD ? stage : held, first_row, at, lane);
+        sums.add(LEFT_HELD ? held : stage, LEFT_HELD ? stage : held, first_row, first_column, lane);
         const bool other_held = more && !same_held(place, next);
         if constexpr (!STRAIGHT) finish(sums.number, t, scalar(a.number), finished, first_row, first_column, lane);
         if (!STRAIGHT || other_held) __syncthreads();

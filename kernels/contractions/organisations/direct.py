@@ -434,7 +434,7 @@ class Direct(Organisation):
         as_told = folded(p, n, values)
         f = along_columns(as_told) if self.flow.straight else as_told
         try:
-            tiles = layout(f, self.tile, size, aligned)
+            tiles = layout(f, self.tile, size, aligned, self.flow.straight)
         except Unable as reason:
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
         if self.flow.holds and tiles.steps != 1:
@@ -547,7 +547,8 @@ def _folded(p: Program, n: int, values) -> Fold:
 def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True, straight: bool = False) -> Layout:
     """The layout for n contiguous entries. Raises Unable."""
     f = folded(p, n)
-    return layout(along_columns(f) if straight else f, tile, np.dtype(p.dtype).itemsize, aligned)
+    size = np.dtype(p.dtype).itemsize
+    return layout(along_columns(f) if straight else f, tile, size, aligned, straight)
 
 
 def _usual_batch(p: Program) -> int:
