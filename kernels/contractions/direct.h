@@ -193,7 +193,7 @@ struct Sums {
     }
 };
 
-// The sums of a warp, straight to the output: a lane has two neighbours, four lanes eight.
+// The sums of a warp, straight to the output. Four lanes have eight neighbours of a row, two each.
 POINT_FN void leave(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row, int first_column,
                     int lane) {
     constexpr int NEAR = OUT_WIDE > 1 ? 2 : 1;
@@ -215,6 +215,41 @@ POINT_FN void leave(const Sums &sums, const Tables &t, scalar number, scalar *ou
             }
         }
     }
+}
+
+// The same by four neighbours: of two tiles of eight columns, lanes of even number take the first one's numbers from
+// the lane behind, those of odd number the second one's from the lane before.
+POINT_FN void leave_by_fours(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row,
+                             int first_column, int lane) {
+    const int odd = lane & 1;
+    const int fast = 8 * odd + 2 * (lane & 2);
+    UNROLL
+    for (int m = 0; m < TILES_M; ++m) {
+        UNROLL
+        for (int half = 0; half < 2; ++half) {
+            const int to_row = t.row_to[first_row + row_of(m, half, lane)];
+            UNROLL
+            for (int n = 0; n + 1 < TILES_N; n += 2) {
+                Near<4> some;
+                UNROLL
+                for (int i = 0; i < 2; ++i) {
+                    const scalar x = number * sums.number[m][n][2 * half + i];
+                    const scalar y = number * sums.number[m][n + 1][2 * half + i];
+                    const scalar other = __shfl_xor_sync(0xffffffffu, odd ? x : y, 1);
+                    some.v[i] = odd ? other : x;
+                    some.v[2 + i] = odd ? y : other;
+                }
+                put(out, t.column_to[first_column + 8 * n + fast], to_row, some);
+            }
+        }
+    }
+}
+
+POINT_FN void leave_straight(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row,
+                             int first_column, int lane) {
+    if constexpr (OUT_WIDE == 4 && TILES_N % 2 == 0)
+        leave_by_fours(sums, t, number, out, first_row, first_column, lane);
+    else leave(sums, t, number, out, first_row, first_column, lane);
 }
 
 // A block for a tile, or for a part of its sum.
@@ -263,7 +298,7 @@ POINT_FN void one_tile(const Arguments &a) {
     }
     copied<0>();
     if constexpr (STRAIGHT) {
-        leave(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
+        leave_straight(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
         return;
     }
     __syncthreads();
@@ -344,7 +379,7 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
             ask_held(next, t_next);
             copies_end();
         }
-        if constexpr (STRAIGHT) leave(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
+        if constexpr (STRAIGHT) leave_straight(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
         else leave(t, place.out, finished);
         place = next;
     }
