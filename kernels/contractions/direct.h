@@ -73,7 +73,8 @@ struct Fragments {
             UNROLL
             for (int i = 0; i < 2; ++i) {
                 UNROLL
-                for (int t = 0; t < TILES_N; ++t) right[t][i] = columns[(k + i) * (COLUMNS + APART) + first_column + 8 * t + r];
+                for (int t = 0; t < TILES_N; ++t)
+                    right[t][i] = columns[(k + i) * (COLUMNS + APART) + first_column + 8 * t + r];
             }
         } else {
             UNROLL
