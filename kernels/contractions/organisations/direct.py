@@ -75,6 +75,11 @@ RATES = {
         overlap=2.05,
     ),
 }
+# Of sums that go straight to the output, fitted to the triples of TCCG on an H200.
+STRAIGHT_RATES = {
+    "float64": RATES["float64"]._replace(memory=3.9e12, cache=9e12, wave=0.0),
+    "float32": RATES["float32"]._replace(memory=3.2e12, cache=9e12),
+}
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
 PARTS_ADDED = 3.5e-6  # seconds of the kernel that adds up parts of a sum, beside its bytes, on an H200
@@ -228,7 +233,19 @@ class Direct(Organisation):
                 for factor in ("left", "right"):
                     some = [cls(block, Flow(depth, 2, blocks, holds=factor)) for blocks in (most, FEWER)]
                     found += [how for how in some if how.legal(p)][:1]
+        if 0 < depth <= MOST_STRAIGHT:
+            block, blocks = STRAIGHT[p.dtype]
+            some = [cls(block, Flow(depth, 2, blocks, holds=factor, straight=True)) for factor in ("left", "right")]
+            found += [how for how in some if how.legal(p) and how.stores_whole_runs(p)]
         return [how for how in found if how.legal(p)]
+
+    def stores_whole_runs(self, p: Program) -> bool:
+        """Whether a large output is stored 16 bytes at a time, in tiles that are whole."""
+        n, size = _usual_batch(p), np.dtype(p.dtype).itemsize
+        f, plan = folded(p, n), self._laid_out(p, n)
+        large = f.numbers(OUT) >= STORED * (f.numbers(LEFT) + f.numbers(RIGHT))
+        whole = plan.rows.size % self.tile.rows == 0 and plan.columns.size % self.tile.columns == 0
+        return large and whole and plan.lie.out_wide * size == 16
 
     def serves(self, p: Program) -> str:
         try:
@@ -255,7 +272,7 @@ class Direct(Organisation):
 
     def seconds(self, p: Program, n: int) -> float:
         """Seconds of n entries, by the model of RATES: memory, second cache, multiplications and waits overlap."""
-        rates, size = RATES[p.dtype], np.dtype(p.dtype).itemsize
+        rates, size = (STRAIGHT_RATES if self.flow.straight else RATES)[p.dtype], np.dtype(p.dtype).itemsize
         f, plan, tile, flow = folded(p, n), self._laid_out(p, n), self.tile, self.flow
 
         # Bytes. A factor that blocks hold is read once for each line of tiles.
@@ -605,4 +622,11 @@ HELD: tuple[tuple[Block, int], ...] = (
     (Block(3, 2, 2, 4), 4),  # 96 x 64
     (Block(2, 2, 2, 4), 5),  # 64 x 64
 )
+# The same for sums that go straight to a large output, by size of a number: a tile whose columns are runs of 24 or more.
+STRAIGHT: dict[str, tuple[Block, int]] = {
+    "float64": (Block(2, 2, 1, 6), 3),  # 32 x 96
+    "float32": (Block(2, 2, 2, 6), 3),  # 64 x 96
+}
+MOST_STRAIGHT = 48  # terms of a sum
+STORED = 4  # times the factors' numbers that such an output has
 FEWER = 3  # blocks, where shared memory has no room for as many
