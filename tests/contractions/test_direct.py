@@ -89,7 +89,6 @@ def test_triples_straight_to_the_output(stand_in, row, dtype):
     for factor in ("left", "right"):
         how = Direct(Block(1, 1, 1, 6), Flow(24, 2, holds=factor, straight=True))
         plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=how)
-        assert plan.how.layout(plan.program).lie.out_wide * arrays["C"].itemsize == 16
         assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, factor))
 
 

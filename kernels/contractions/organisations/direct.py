@@ -622,7 +622,7 @@ HELD: tuple[tuple[Block, int], ...] = (
     (Block(3, 2, 2, 4), 4),  # 96 x 64
     (Block(2, 2, 2, 4), 5),  # 64 x 64
 )
-# The same for sums that go straight to a large output, by size of a number: a tile whose columns are runs of 24 or more.
+# The same for sums that go straight to a large output, by type: the columns of a tile are whole runs of 24 numbers.
 STRAIGHT: dict[str, tuple[Block, int]] = {
     "float64": (Block(2, 2, 1, 6), 3),  # 32 x 96
     "float32": (Block(2, 2, 2, 6), 3),  # 64 x 96
