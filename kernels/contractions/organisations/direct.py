@@ -615,7 +615,7 @@ SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
 )
 
 # Tiles of blocks that hold a factor, and blocks on a multiprocessor. They are for single precision: in double precision
-# `stages` is faster where the sum is short.
+# `stages`, or sums that go straight to the output, are faster where the sum is short.
 MOST_HELD = 96  # terms of a sum
 HELD: tuple[tuple[Block, int], ...] = (
     (Block(2, 3, 2, 4), 4),  # 64 x 96: triples
