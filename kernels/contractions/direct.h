@@ -106,6 +106,17 @@ template <int N> struct alignas(N * sizeof(scalar)) Near {
     scalar v[N];
 };
 
+// Neighbours to memory. Two numbers of a sum that goes straight to the output do not displace others in the caches.
+template <int N> POINT_FN void store(Near<N> *to, Near<N> some) {
+#ifndef FRAME_STAND_IN
+    if constexpr (STRAIGHT && !ADDS && N == 2 && SIZE == 8) {
+        __stcs((double2 *)to, make_double2(some.v[0], some.v[1]));
+        return;
+    }
+#endif
+    *to = some;
+}
+
 // Neighbours to their place in the output; nowhere if there is none.
 template <int N> POINT_FN void put(scalar *out, int to_fast, int to_slow, Near<N> some) {
     if (to_fast < 0 || to_slow < 0) return;
@@ -115,7 +126,7 @@ template <int N> POINT_FN void put(scalar *out, int to_fast, int to_slow, Near<N
         UNROLL
         for (int i = 0; i < N; ++i) some.v[i] = old.v[i] + some.v[i];
     }
-    *to = some;
+    store(to, some);
 }
 POINT_FN void put(const Tables &t, scalar *out, int fast, int slow, Near<OUT_WIDE> some) {
     put(out, (OUT_ROWS ? t.row_to : t.column_to)[fast], (OUT_ROWS ? t.column_to : t.row_to)[slow], some);
@@ -246,43 +257,10 @@ POINT_FN void leave_by_fours(const Sums &sums, const Tables &t, scalar number, s
     }
 }
 
-// The same by two neighbours: of rows 2 i and 2 i + 1, and of two tiles of eight columns, lanes of the first row take
-// the first tile, those of the second row the second one. So eight lanes have sixteen neighbours.
-POINT_FN void leave_by_rows(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row,
-                            int first_column, int lane) {
-    const bool second = lane & 4;
-    const int fast = first_column + (second ? 8 : 0) + 2 * (lane & 3);
-    UNROLL
-    for (int m = 0; m < TILES_M; ++m) {
-        UNROLL
-        for (int half = 0; half < 2; ++half) {
-            const int upper = t.row_to[first_row + row_of(m, half, lane & ~4)];
-            const int lower = t.row_to[first_row + row_of(m, half, lane | 4)];
-            UNROLL
-            for (int n = 0; n + 1 < TILES_N; n += 2) {
-                const int to_column = t.column_to[fast + 8 * n];
-                Near<2> above, below;
-                UNROLL
-                for (int i = 0; i < 2; ++i) {
-                    const scalar x = number * sums.number[m][n][2 * half + i];
-                    const scalar y = number * sums.number[m][n + 1][2 * half + i];
-                    const scalar other = __shfl_xor_sync(0xffffffffu, second ? x : y, 4);
-                    above.v[i] = second ? other : x;
-                    below.v[i] = second ? y : other;
-                }
-                put(out, to_column, upper, above);
-                put(out, to_column, lower, below);
-            }
-        }
-    }
-}
-
 POINT_FN void leave_straight(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row,
                              int first_column, int lane) {
     if constexpr (OUT_WIDE == 4 && TILES_N % 2 == 0)
         leave_by_fours(sums, t, number, out, first_row, first_column, lane);
-    else if constexpr (OUT_WIDE == 2 && SIZE == 8 && TILES_N % 2 == 0)
-        leave_by_rows(sums, t, number, out, first_row, first_column, lane);
     else leave(sums, t, number, out, first_row, first_column, lane);
 }
 
