@@ -14,6 +14,8 @@
 //   OUT_ROWS, OUT_WIDE        whether the output runs along rows; neighbouring numbers of a store
 //   ROWS_RAGGED, COLUMNS_RAGGED  whether digits of rows or columns have weights
 //   ADDS                      whether the output's old value is added
+//   STRAIGHT                  whether sums go from registers to the output, which then does not run along rows; else
+//                             through a finished tile in shared memory
 //   PARTS                     parts of the sum, by different blocks; with more than one `contraction_sum` adds them up
 //   HOLDS                     HOLDS_LEFT or HOLDS_RIGHT: a block works on tile after tile that have this factor in
 //                             common, which stays in shared memory, and copies the other factor of the next tile
@@ -29,7 +31,7 @@ POINT_FN int row_of(int t, int half, int lane) {
     return 16 * t + (LEFT_ALONG ? (lane >> 2) + 8 * half : 2 * (lane >> 2) + half);
 }
 POINT_FN int column_of(int t, int j) {
-    if (RIGHT_ALONG || (TILES_N % 2 && t == TILES_N - 1)) return 8 * t + j;
+    if (STRAIGHT || RIGHT_ALONG || (TILES_N % 2 && t == TILES_N - 1)) return 8 * t + j;
     return 16 * (t / 2) + 2 * j + t % 2;
 }
 
@@ -67,6 +69,13 @@ struct Fragments {
                 right[t][0] = both.x;
                 right[t][1] = both.y;
             }
+        } else if constexpr (STRAIGHT) {
+            UNROLL
+            for (int i = 0; i < 2; ++i) {
+                UNROLL
+                for (int t = 0; t < TILES_N; ++t)
+                    right[t][i] = columns[(k + i) * (COLUMNS + APART) + first_column + 8 * t + r];
+            }
         } else {
             UNROLL
             for (int i = 0; i < 2; ++i) {
@@ -97,16 +106,27 @@ template <int N> struct alignas(N * sizeof(scalar)) Near {
     scalar v[N];
 };
 
-// OUT_WIDE neighbours of the finished tile to their place in the output; nowhere if there is none.
-POINT_FN void put(scalar *out, int to_fast, int to_slow, Near<OUT_WIDE> some) {
-    if (to_fast < 0 || to_slow < 0) return;
-    Near<OUT_WIDE> *const to = (Near<OUT_WIDE> *)(out + (to_slow + to_fast));
-    if (ADDS) {
-        const Near<OUT_WIDE> old = *to;
-        UNROLL
-        for (int i = 0; i < OUT_WIDE; ++i) some.v[i] = old.v[i] + some.v[i];
+// Neighbours to memory. Two numbers of a sum that goes straight to the output do not displace others in the caches.
+template <int N> POINT_FN void store(Near<N> *to, Near<N> some) {
+#ifndef FRAME_STAND_IN
+    if constexpr (STRAIGHT && !ADDS && N == 2 && SIZE == 8) {
+        __stcs((double2 *)to, make_double2(some.v[0], some.v[1]));
+        return;
     }
+#endif
     *to = some;
+}
+
+// Neighbours to their place in the output; nowhere if there is none.
+template <int N> POINT_FN void put(scalar *out, int to_fast, int to_slow, Near<N> some) {
+    if (to_fast < 0 || to_slow < 0) return;
+    Near<N> *const to = (Near<N> *)(out + (to_slow + to_fast));
+    if (ADDS) {
+        const Near<N> old = *to;
+        UNROLL
+        for (int i = 0; i < N; ++i) some.v[i] = old.v[i] + some.v[i];
+    }
+    store(to, some);
 }
 POINT_FN void put(const Tables &t, scalar *out, int fast, int slow, Near<OUT_WIDE> some) {
     put(out, (OUT_ROWS ? t.row_to : t.column_to)[fast], (OUT_ROWS ? t.column_to : t.row_to)[slow], some);
@@ -185,6 +205,65 @@ struct Sums {
     }
 };
 
+// The sums of a warp, straight to the output. Four lanes have eight neighbours of a row, two each.
+POINT_FN void leave(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row, int first_column,
+                    int lane) {
+    constexpr int NEAR = OUT_WIDE > 1 ? 2 : 1;
+    UNROLL
+    for (int m = 0; m < TILES_M; ++m) {
+        UNROLL
+        for (int half = 0; half < 2; ++half) {
+            const int to_row = t.row_to[first_row + row_of(m, half, lane)];
+            UNROLL
+            for (int n = 0; n < TILES_N; ++n) {
+                UNROLL
+                for (int i = 0; i < 2; i += NEAR) {
+                    const int to_column = t.column_to[first_column + column_of(n, 2 * (lane & 3) + i)];
+                    Near<NEAR> some;
+                    UNROLL
+                    for (int j = 0; j < NEAR; ++j) some.v[j] = number * sums.number[m][n][2 * half + i + j];
+                    put(out, to_column, to_row, some);
+                }
+            }
+        }
+    }
+}
+
+// The same by four neighbours: of two tiles of eight columns, lanes of even number take the first one's numbers from
+// the lane behind, those of odd number the second one's from the lane before.
+POINT_FN void leave_by_fours(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row,
+                             int first_column, int lane) {
+    const int odd = lane & 1;
+    const int fast = 8 * odd + 2 * (lane & 2);
+    UNROLL
+    for (int m = 0; m < TILES_M; ++m) {
+        UNROLL
+        for (int half = 0; half < 2; ++half) {
+            const int to_row = t.row_to[first_row + row_of(m, half, lane)];
+            UNROLL
+            for (int n = 0; n + 1 < TILES_N; n += 2) {
+                Near<4> some;
+                UNROLL
+                for (int i = 0; i < 2; ++i) {
+                    const scalar x = number * sums.number[m][n][2 * half + i];
+                    const scalar y = number * sums.number[m][n + 1][2 * half + i];
+                    const scalar other = __shfl_xor_sync(0xffffffffu, odd ? x : y, 1);
+                    some.v[i] = odd ? other : x;
+                    some.v[2 + i] = odd ? y : other;
+                }
+                put(out, t.column_to[first_column + 8 * n + fast], to_row, some);
+            }
+        }
+    }
+}
+
+POINT_FN void leave_straight(const Sums &sums, const Tables &t, scalar number, scalar *out, int first_row,
+                             int first_column, int lane) {
+    if constexpr (OUT_WIDE == 4 && TILES_N % 2 == 0)
+        leave_by_fours(sums, t, number, out, first_row, first_column, lane);
+    else leave(sums, t, number, out, first_row, first_column, lane);
+}
+
 // A block for a tile, or for a part of its sum.
 POINT_FN void one_tile(const Arguments &a) {
     scalar *const numbers = (scalar *)shared_memory;
@@ -205,8 +284,8 @@ POINT_FN void one_tile(const Arguments &a) {
     const int *const terms = (const int *)a.at_terms + 2L * DEPTH * first;
     LeftCopies left;
     RightCopies right;
-    left.begin(place.left, t.row_from);
-    right.begin(place.right, t.column_from);
+    left.begin(place.left, t.row_from, t.row_spot);
+    right.begin(place.right, t.column_from, t.column_spot);
 
     const auto ask = [&](int turn) {
         if (turn < turns) {
@@ -230,6 +309,10 @@ POINT_FN void one_tile(const Arguments &a) {
         sums.add(rows, rows + LEFT_STAGE, first_row, first_column, lane);
     }
     copied<0>();
+    if constexpr (STRAIGHT) {
+        leave_straight(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
+        return;
+    }
     __syncthreads();
 
     // The tile, in the order of the output.
@@ -251,12 +334,12 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
     const int *const terms = (const int *)a.at_terms;
     const auto ask_left = [&](const Place &place, const Tables &t, scalar *to) {
         LeftCopies left;
-        left.begin(place.left, t.row_from);
+        left.begin(place.left, t.row_from, t.row_spot);
         left.ask(to, terms);
     };
     const auto ask_right = [&](const Place &place, const Tables &t, scalar *to) {
         RightCopies right;
-        right.begin(place.right, t.column_from);
+        right.begin(place.right, t.column_from, t.column_spot);
         right.ask(to, terms);
     };
     const auto ask_held = [&](const Place &place, const Tables &t) {
@@ -301,13 +384,15 @@ POINT_FN void tile_after_tile(const Arguments &a, long tiles) {
         Sums sums;
         sums.clear();
         sums.add(LEFT_HELD ? held : stage, LEFT_HELD ? stage : held, first_row, first_column, lane);
-        finish(sums.number, t, scalar(a.number), finished, first_row, first_column, lane);
-        __syncthreads();
-        if (more && !same_held(place, next)) {
+        const bool other_held = more && !same_held(place, next);
+        if constexpr (!STRAIGHT) finish(sums.number, t, scalar(a.number), finished, first_row, first_column, lane);
+        if (!STRAIGHT || other_held) __syncthreads();
+        if (other_held) {
             ask_held(next, t_next);
             copies_end();
         }
-        leave(t, place.out, finished);
+        if constexpr (STRAIGHT) leave_straight(sums, t, scalar(a.number), place.out, first_row, first_column, lane);
+        else leave(t, place.out, finished);
         place = next;
     }
 }

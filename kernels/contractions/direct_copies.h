@@ -44,8 +44,9 @@ POINT_FN int along(int line, int k) {
     return line * DEPTH + (k ^ turn * 8);
 }
 
-// The copies of a factor, of LINES rows or columns: what a thread copies at each step.
-template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
+// The copies of a factor, of LINES rows or columns: what a thread copies at each step. SORTED: lines come to lie in the
+// output's order.
+template <bool ALONG, int LINES, int WIDE, int FACTOR, bool SORTED> struct Copies {
     static constexpr int FASTEST = (ALONG ? DEPTH : LINES) / WIDE;
     static constexpr int ALL = LINES * DEPTH / WIDE;
     static constexpr int TURNS = (ALL + THREADS - 1) / THREADS;
@@ -56,15 +57,17 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
 
     const scalar *base;
     const int *table;                     // where each line begins, or OUTSIDE
+    const int *spot;                      // the place of each line in the output's order
     int line[KEPT ? LINES_OF_THREAD : 1]; // the same of the thread's lines
 
     // The line and the term of copy v.
     static POINT_FN int line_of(int v) { return ALONG ? v / FASTEST : v % FASTEST * WIDE; }
     static POINT_FN int term_of(int v) { return ALONG ? v % FASTEST * WIDE : v / FASTEST; }
 
-    POINT_FN void begin(const scalar *at, const int *lines) {
+    POINT_FN void begin(const scalar *at, const int *lines, const int *spots) {
         base = at;
         table = lines;
+        spot = spots;
         UNROLL
         for (int i = 0; KEPT && i < LINES_OF_THREAD; ++i) {
             const int v = threadIdx.x + i * THREADS;
@@ -94,13 +97,13 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
         for (int i = 0; i < TURNS; ++i) {
             const int v = threadIdx.x + i * THREADS;
             const int k = term_of(v);
-            const int l = line_of(v);
             if (!WHOLE && v >= ALL) break;
+            const int l = SORTED ? spot[line_of(v)] : line_of(v);
             const bool inside = from[i] >= 0;
             copy<WIDE>(stage + (ALONG ? along(l, k) : k * (LINES + APART) + l), base + (inside ? from[i] : 0), inside);
         }
     }
 };
 
-using LeftCopies = Copies<LEFT_ALONG, ROWS, LEFT_WIDE, 0>;
-using RightCopies = Copies<RIGHT_ALONG, COLUMNS, RIGHT_WIDE, 1>;
+using LeftCopies = Copies<LEFT_ALONG, ROWS, LEFT_WIDE, 0, false>;
+using RightCopies = Copies<RIGHT_ALONG, COLUMNS, RIGHT_WIDE, 1, STRAIGHT>;

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fold import LEFT, OUT, RIGHT, Axis, Fold
+from .fold import LEFT, OUT, RIGHT, Axis, Fold, exchanged
 from .plan import Unable
 
 MOST_DIGITS = 8  # of a group, as direct.h has it
@@ -156,6 +156,11 @@ class Layout:
         """Place of each row and column of a tile in the order of the output, (rows + columns) of int32."""
         return np.concatenate([_ranks(self.rows, self.tile.rows), _ranks(self.columns, self.tile.columns)])
 
+    def straight_spots(self) -> np.ndarray:
+        """The same with rows in their own order."""
+        rows = np.arange(self.tile.rows, dtype=np.int32)
+        return np.concatenate([rows, _ranks(self.columns, self.tile.columns)])
+
 
 @functools.lru_cache(1024)
 def _sectors(count: Count, array: int, lines: int, size: int) -> int:
@@ -174,11 +179,17 @@ def _ranks(count: Count, lines: int) -> np.ndarray:
     return ranks
 
 
+def along_columns(f: Fold) -> Fold:
+    """The product with its factors in the order in which the output does not run along the rows."""
+    return exchanged(f) if any(axis.step[OUT] == 1 for axis in f.m) else f
+
+
 # ---- layout ---------------------------------------------------------------------------------------------------------
 
 
-def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
-    """The layout of a product. size: bytes of a number. aligned: arrays, and batches of them, begin at 16 bytes."""
+def layout(f: Fold, tile: Tile, size: int, aligned: bool = True, straight: bool = False) -> Layout:
+    """The layout of a product. size: bytes of a number. aligned: arrays, and batches of them, begin at 16 bytes.
+    straight: columns lie in shared memory in the output's order."""
     numbers = [f.numbers(array) for array in (OUT, LEFT, RIGHT)]
     rows = _count(f.m, (LEFT, OUT), numbers, tile.rows, size, _run_of(f.n, tile.columns))
     columns = _count(f.n, (RIGHT, OUT), numbers, tile.columns, size, _run_of(f.m, tile.rows))
@@ -195,12 +206,15 @@ def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
     out_rows = _has_run(rows, OUT)
     fast, lines = (rows, tile.rows) if out_rows else (columns, tile.columns)
     left_along, right_along = _has_run(sums, LEFT), _has_run(sums, RIGHT)
+    right_wide = _width(sums if right_along else columns, RIGHT, most[RIGHT])
+    if straight and not right_along:
+        right_wide = _near_in_both(_ranks(columns, tile.columns), right_wide)
     lie = Lie(
         left_along,
         right_along,
         out_rows,
         _width(sums if left_along else rows, LEFT, most[LEFT]),
-        _width(sums if right_along else columns, RIGHT, most[RIGHT]),
+        right_wide,
         _store_width(fast, lines, most[OUT]),
         rows.ragged,
         columns.ragged,
@@ -345,6 +359,16 @@ def _dividing(count: Count, place: int, most: int) -> int:
     digit = count.digits[place]
     limits = [limit for limit, weight in zip(count.limit, digit.weight) if weight]
     while most > 1 and any(extent % most for extent in (digit.extent, *limits)):
+        most //= 2
+    return most
+
+
+def _near_in_both(ranks: np.ndarray, most: int) -> int:
+    """The most lines, up to `most`, that are neighbours in a tile and by their ranks."""
+    while most > 1:
+        together = ranks.reshape(-1, most)
+        if np.all(together == together[:, :1] + np.arange(most)) and not np.any(together[:, 0] % most):
+            break
         most //= 2
     return most
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fold import LEFT, OUT, RIGHT, Axis, Fold
+from .fold import LEFT, OUT, RIGHT, Axis, Fold, exchanged
 from .plan import Unable
 
 LOOPS = 16  # outer loops of a product, at most
@@ -256,15 +256,4 @@ def _piece(extent: int, lanes: int, of_packs: bool) -> int:
 def along_rows(f: Fold) -> Fold:
     """The product with its factors in the order in which the output runs along the rows."""
     runs = {name: min((abs(axis.step[OUT]) for axis in f.group(name)), default=math.inf) for name in ("m", "n")}
-    return _exchanged(f) if runs["n"] < runs["m"] else f
-
-
-def _exchanged(f: Fold) -> Fold:
-    """The product with its factors exchanged."""
-
-    def exchanged(axes):
-        return tuple(axis._replace(step=(axis.step[OUT], axis.step[RIGHT], axis.step[LEFT])) for axis in axes)
-
-    out, left, right = f.steps
-    m, n, k, batch = map(exchanged, (f.n, f.m, f.k, f.batch))
-    return Fold(m, n, k, batch, f.extents, (out, right, left))
+    return exchanged(f) if runs["n"] < runs["m"] else f

@@ -7,6 +7,7 @@ extern __shared__ double shared_memory[];
 
 static_assert(STAGES > 1, "a step is copied while another one is multiplied");
 static_assert(HOLDS == HOLDS_NOTHING || PARTS == 1, "a block that holds a factor has whole sums");
+static_assert(!STRAIGHT || (PARTS == 1 && !OUT_ROWS), "sums that go straight to the output are whole, in its order");
 
 constexpr int WARPS = WARPS_M * WARPS_N;
 constexpr int THREADS = 32 * WARPS;
@@ -22,7 +23,7 @@ constexpr int LEFT_STAGE = STAGE<LEFT_ALONG, ROWS>, RIGHT_STAGE = STAGE<RIGHT_AL
 constexpr int FAST = OUT_ROWS ? ROWS : COLUMNS;
 constexpr int SLOW = OUT_ROWS ? COLUMNS : ROWS;
 constexpr int PITCH = FAST + APART;
-constexpr int TILE = SLOW * PITCH;
+constexpr int TILE = STRAIGHT ? 0 : SLOW * PITCH;
 
 // Shared memory: the copies, then the finished tile, which takes the place of the copies where a block has one tile.
 constexpr bool HOLDS_ANY = HOLDS != HOLDS_NOTHING;

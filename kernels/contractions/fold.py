@@ -65,6 +65,17 @@ class Fold(NamedTuple):
         return tuple(sorted(found, key=lambda pair: -abs(pair[1].step[array])))
 
 
+def exchanged(f: Fold) -> Fold:
+    """The product with its factors exchanged."""
+
+    def turned(axes):
+        return tuple(axis._replace(step=(axis.step[OUT], axis.step[RIGHT], axis.step[LEFT])) for axis in axes)
+
+    out, left, right = f.steps
+    m, n, k, batch = map(turned, (f.n, f.m, f.k, f.batch))
+    return Fold(m, n, k, batch, f.extents, (out, right, left))
+
+
 def dense(indices: Sequence[str], extents: Mapping[str, int]) -> dict[str, int]:
     """The step of each index of a contiguous array, the slowest first. An index that stands twice adds both steps."""
     found: dict[str, int] = {}

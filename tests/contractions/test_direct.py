@@ -27,6 +27,10 @@ from kernels.engine.backend import cuda
 from kernels.engine.errors import ArgumentError
 
 HOLDS = tuple(Direct(Block(1, 2, 1, 1), Flow(56, 2, holds=factor)) for factor in ("left", "right"))
+GOES_STRAIGHT = (
+    Direct(Block(1, 2, 1, 2), Flow(8, 3, straight=True)),
+    *(Direct(Block(1, 2, 1, 1), Flow(56, 2, holds=factor, straight=True)) for factor in ("left", "right")),
+)
 SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(16, 2, parts=2)), *HOLDS)
 
 
@@ -37,13 +41,15 @@ SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(1
 @pytest.mark.long(k=list(range(1, 48, 2)))
 def test_the_benchmarks_products_on_the_stand_in(stand_in, k):
     """Ragged extents; both precisions and both kinds of blocks in turn."""
-    laws.ragged_extents_have_the_right_values(stand_in, SMALL[k % 4], TCCG[k], ("float64", "float32")[k // 2 % 2], k)
+    for how in (SMALL[k % 4], GOES_STRAIGHT[0]):
+        laws.ragged_extents_have_the_right_values(stand_in, how, TCCG[k], ("float64", "float32")[k // 2 % 2], k)
 
 
 @pytest.mark.parametrize("row", ["ab-cba-c", "abc-dca-bd", "ab-acd-dbc", "abcd-aebf-fdec"])
 def test_pieces_beyond_the_end_of_an_index(stand_in, row):
     """Where a factor and the output run along different indices, a tile has pieces of both."""
-    laws.prime_extents_have_the_right_values(stand_in, SMALL[0], row)
+    for how in (SMALL[0], GOES_STRAIGHT[0]):
+        laws.prime_extents_have_the_right_values(stand_in, how, row)
 
 
 @pytest.mark.parametrize("parts", [3, 24])
@@ -69,9 +75,21 @@ def test_a_factor_that_a_block_holds(stand_in, k):
     sizes |= {i: (30, 6)[len(sums) - 1] for i in sums}
 
     arrays = random_arrays(row, sizes, dtype, k)
-    for how in HOLDS:
+    for how in (*HOLDS, *GOES_STRAIGHT[1:]):
         plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=how)
         assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes, str(how)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("row", ["fedcba-aged-cbfg", "fedcba-bged-cafg", "fedcba-cged-bafg"])
+def test_triples_straight_to_the_output(stand_in, row, dtype):
+    """Whole tiles: lanes change numbers, so that a store has 16 bytes of a lane and long segments."""
+    sizes = dict(a=24, b=2, c=4, d=2, e=2, f=4, g=24)
+    arrays = random_arrays(row, sizes, dtype, 9)
+    for factor in ("left", "right"):
+        how = Direct(Block(1, 1, 1, 6), Flow(24, 2, holds=factor, straight=True))
+        plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=how)
+        assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, factor))
 
 
 def test_what_a_block_cannot_hold():
@@ -84,7 +102,7 @@ def test_what_a_block_cannot_hold():
     assert "holds left" in str(make(HOLDS[0].changed(depth=64)).how)
 
 
-@pytest.mark.parametrize("how", SMALL)
+@pytest.mark.parametrize("how", (*SMALL, *GOES_STRAIGHT))
 def test_a_number_and_what_was_there(stand_in, how):
     laws.a_number_and_what_was_there(stand_in, how)
 
@@ -214,7 +232,8 @@ def test_what_it_does_not_serve(text, why):
 
 
 def every_tile():
-    """The model's choices with their types: tiles, sums in parts, and tiles that hold a factor of 24 terms."""
+    """The model's choices with their types: tiles, sums in parts, tiles that hold a factor of 24 terms, sums that go
+    straight to the output."""
     both, single = ("float64", "float32"), ("float32",)
     for block, flow in TILES:
         yield Direct(block, flow), both if block.rows * block.columns <= 128 * 72 else single
@@ -223,6 +242,9 @@ def every_tile():
     for block, blocks in HELD:
         for factor in ("left", "right"):
             yield Direct(block, Flow(24, 2, blocks, holds=factor)), single
+    for dtype, (block, blocks) in direct.STRAIGHT.items():
+        for factor in ("left", "right"):
+            yield Direct(block, Flow(24, 2, blocks, holds=factor, straight=True)), (dtype,)
 
 
 ALL_TILES = [(how, dtype) for how, dtypes in every_tile() for dtype in dtypes]

@@ -13,13 +13,14 @@ from ...engine.backend.base import Module, Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
-from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout, warps_of
+from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, along_columns, layout, warps_of
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import Program, Unable, batch_step, only_term, steps_between
 from ..prices import price_of
 from ..reciprocals import reciprocal
 from . import device, library_costs
 from .base import Organisation
+from .direct_rates import RATES, STRAIGHT_RATES
 
 ARRAYS = ("out", "left", "right")  # as fold.py numbers them
 MOST_BLOCKS = 2**31 - 1  # of a launch
@@ -30,52 +31,6 @@ SPARE = 1.3  # times the registers of a thread's numbers
 ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
-class Rates(NamedTuple):
-    """Rates of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100; `alone` of float32, `late`
-    and how factors lie by products on an H200."""
-
-    memory: float  # bytes a second
-    cache: float  # bytes a second between multiprocessors and the second cache
-    flops: float  # a second
-    # Times the arithmetic's time
-    along: float  # both factors run along the sum, in one order of its terms
-    apart: float  # the same in two orders: one of them is copied in short runs
-    singly: float  # for each other factor whose numbers are copied one by one
-    narrow: float  # times the stores' time that is added if a lane stores less than 16 bytes
-    wave: float  # seconds that a wave of blocks waits at its begin and its end
-    alone: float  # seconds in which nothing else is done: the launch, the first numbers, the last ones
-    late: float  # seconds more for each step by which a sum is shorter than the copies ahead
-    overlap: float  # exponent of the norm of all times: 1, one after another; infinity, the longest alone
-
-
-RATES = {
-    "float64": Rates(
-        memory=3.04e12,
-        cache=6.73e12,
-        flops=5.5e13,
-        along=1.2,
-        apart=1.6,
-        singly=1.0,
-        narrow=1.4,
-        wave=3.4e-6,
-        alone=3e-6,
-        late=0.92e-6,
-        overlap=2.1,
-    ),
-    "float32": Rates(
-        memory=2.25e12,
-        cache=5.62e12,
-        flops=7.62e13,
-        along=1.05,
-        apart=1.5,
-        singly=1.3,
-        narrow=0.67,
-        wave=0.0,
-        alone=3.5e-6,
-        late=0.0,
-        overlap=2.05,
-    ),
-}
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
 PARTS_ADDED = 3.5e-6  # seconds of the kernel that adds up parts of a sum, beside its bytes, on an H200
@@ -163,6 +118,7 @@ class Flow:
     blocks: int = 1  # on a multiprocessor, which bounds the registers
     parts: int = 1  # of the sum, by different blocks
     holds: str = ""  # "left", "right": a block works on tile after tile, and keeps this factor's numbers
+    straight: bool = False  # sums go from registers to the output; left and right change places if it runs along rows
 
 
 class Product(NamedTuple):
@@ -180,6 +136,7 @@ class Work(NamedTuple):
     held: np.ndarray  # the record of arguments without the arrays' addresses
     tables: tuple  # of terms and places, on the device
     module: Module
+    turned: bool  # left is the text's right factor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +161,8 @@ class Direct(Organisation):
             told.append(f"sum in {flow.parts} parts")
         if flow.holds:
             told.append(f"holds {flow.holds}")
+        if flow.straight:
+            told.append("straight")
         return f"{self.name} ({', '.join(told)})"
 
     # ---- choice
@@ -230,7 +189,19 @@ class Direct(Organisation):
                 for factor in ("left", "right"):
                     some = [cls(block, Flow(depth, 2, blocks, holds=factor)) for blocks in (most, FEWER)]
                     found += [how for how in some if how.legal(p)][:1]
+        if 0 < depth <= MOST_STRAIGHT:
+            block, blocks = STRAIGHT[p.dtype]
+            some = [cls(block, Flow(depth, 2, blocks, holds=factor, straight=True)) for factor in ("left", "right")]
+            found += [how for how in some if how.legal(p) and how.stores_whole_runs(p)]
         return [how for how in found if how.legal(p)]
+
+    def stores_whole_runs(self, p: Program) -> bool:
+        """Whether a large output is stored 16 bytes at a time, in tiles that are whole."""
+        n, size = _usual_batch(p), np.dtype(p.dtype).itemsize
+        f, plan = folded(p, n), self._laid_out(p, n)
+        large = f.numbers(OUT) >= STORED * (f.numbers(LEFT) + f.numbers(RIGHT))
+        whole = plan.rows.size % self.tile.rows == 0 and plan.columns.size % self.tile.columns == 0
+        return large and whole and plan.lie.out_wide * size == 16
 
     def serves(self, p: Program) -> str:
         try:
@@ -257,8 +228,8 @@ class Direct(Organisation):
 
     def seconds(self, p: Program, n: int) -> float:
         """Seconds of n entries, by the model of RATES: memory, second cache, multiplications and waits overlap."""
-        rates, size = RATES[p.dtype], np.dtype(p.dtype).itemsize
-        f, plan, tile, flow = folded(p, n), laid_out(p, n, self.tile), self.tile, self.flow
+        rates, size = (STRAIGHT_RATES if self.flow.straight else RATES)[p.dtype], np.dtype(p.dtype).itemsize
+        f, plan, tile, flow = folded(p, n), self._laid_out(p, n), self.tile, self.flow
 
         # Bytes. A factor that blocks hold is read once for each line of tiles.
         tiles = plan.blocks
@@ -301,7 +272,7 @@ class Direct(Organisation):
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
-        effort = self.effort(laid_out(p, n, self.tile), size)
+        effort = self.effort(self._laid_out(p, n), size)
         alone = effort._replace(accesses=effort.accesses / n, arithmetic=effort.arithmetic / n)
         return device.clocks(alone, moved, size)
 
@@ -342,6 +313,7 @@ class Direct(Organisation):
             "RIGHT_ALONG": lie.right_along,
             "OUT_ROWS": lie.out_rows,
             "ADDS": product(p).adds,
+            "STRAIGHT": flow.straight,
             "ROWS_RAGGED": lie.rows_ragged,
             "COLUMNS_RAGGED": lie.columns_ragged,
         }
@@ -363,7 +335,10 @@ class Direct(Organisation):
 
     def layout(self, p: Program, aligned: bool = True) -> Layout:
         """For a batch of contiguous entries."""
-        return laid_out(p, min(_usual_batch(p), 2), self.tile, aligned)
+        return self._laid_out(p, min(_usual_batch(p), 2), aligned)
+
+    def _laid_out(self, p: Program, n: int, aligned: bool = True) -> Layout:
+        return laid_out(p, n, self.tile, aligned, self.flow.straight)
 
     def shared_bytes(self, lie: Lie, size: int) -> int:
         """Shared memory of a block, as direct.h counts it. size: bytes of a number."""
@@ -374,7 +349,8 @@ class Direct(Organisation):
 
         left, right = stage(lie.left_along, tile.rows), stage(lie.right_along, tile.columns)
         fast, slow = (tile.rows, tile.columns) if lie.out_rows else (tile.columns, tile.rows)
-        finished, tables = slow * (fast + apart), 12 * (tile.rows + tile.columns)
+        finished = 0 if self.flow.straight else slow * (fast + apart)
+        tables = 12 * (tile.rows + tile.columns)
         if self.flow.holds:
             copies = left + right + (right if self.flow.holds == "left" else left)
             return (copies + finished) * size + 3 * tables
@@ -401,6 +377,8 @@ class Direct(Organisation):
 
         # Addresses of the arrays, and of the parts of the sum.
         held, kept = work.held.copy(), [*arrays.values(), *work.tables]
+        if work.turned:
+            addresses[LEFT], addresses[RIGHT] = addresses[RIGHT], addresses[LEFT]
         for array, address in zip(ARRAYS, addresses):
             held[f"at_{array}"] = address
         if self.flow.parts > 1:
@@ -426,8 +404,10 @@ class Direct(Organisation):
     def _work(self, plan, values, n: int, aligned: bool) -> Work:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""
         p, backend, size = plan.program, plan.backend, np.dtype(plan.program.dtype).itemsize
+        as_told = folded(p, n, values)
+        f = along_columns(as_told) if self.flow.straight else as_told
         try:
-            tiles = layout(folded(p, n, values), self.tile, size, aligned)
+            tiles = layout(f, self.tile, size, aligned, self.flow.straight)
         except Unable as reason:
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
         if self.flow.holds and tiles.steps != 1:
@@ -437,13 +417,15 @@ class Direct(Organisation):
 
         # The tables of terms and places.
         held, tables = filled(tiles, product(p).number), []
-        for name, table in (("terms", tiles.terms()), ("spots", tiles.spots())):
+        spots = tiles.straight_spots() if self.flow.straight else tiles.spots()
+        for name, table in (("terms", tiles.terms()), ("spots", spots)):
             tables.append(backend.from_host(table if table.size else np.zeros(2, np.int32), np.int32))
             held[f"at_{name}"] = backend.address(tables[-1])
         backend.synchronize()  # later launches may be in another stream
 
         compiled = functools.partial(_compiled, plan, self.source(p, tiles.lie, plan.quick))
-        return Work(tiles, held, tuple(tables), plan.kept(("direct", self, tiles.lie), compiled))
+        module = plan.kept(("direct", self, tiles.lie), compiled)
+        return Work(tiles, held, tuple(tables), module, f is not as_told)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -457,11 +439,12 @@ class Direct(Organisation):
             "blocks": (1, 2, 3, 4, 6),
             "parts": (1, 2, 3, 4, 6, 8, 12, 16),
             "holds": ("", "left", "right"),
+            "straight": (False, True),
         }
 
     def legal(self, p: Program) -> bool:
         size = np.dtype(p.dtype).itemsize
-        if self.serves(p):
+        if self.serves(p) or (self.flow.straight and self.flow.parts > 1):
             return False
         shared = self.shared_bytes(self.layout(p).lie, size)
         if self.block.threads > REFERENCE.threads_of_block or shared > REFERENCE.shared_for(self.flow.blocks):
@@ -539,9 +522,11 @@ def _folded(p: Program, n: int, values) -> Fold:
 
 
 @functools.lru_cache(512)
-def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True) -> Layout:
+def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True, straight: bool = False) -> Layout:
     """The layout for n contiguous entries. Raises Unable."""
-    return layout(folded(p, n), tile, np.dtype(p.dtype).itemsize, aligned)
+    f = folded(p, n)
+    size = np.dtype(p.dtype).itemsize
+    return layout(along_columns(f) if straight else f, tile, size, aligned, straight)
 
 
 def _usual_batch(p: Program) -> int:
@@ -591,11 +576,18 @@ SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
 )
 
 # Tiles of blocks that hold a factor, and blocks on a multiprocessor. They are for single precision: in double precision
-# `stages` is faster where the sum is short.
+# `stages`, or sums that go straight to the output, are faster where the sum is short.
 MOST_HELD = 96  # terms of a sum
 HELD: tuple[tuple[Block, int], ...] = (
     (Block(2, 3, 2, 4), 4),  # 64 x 96: triples
     (Block(3, 2, 2, 4), 4),  # 96 x 64
     (Block(2, 2, 2, 4), 5),  # 64 x 64
 )
+# The same for sums that go straight to a large output, by type: the columns of a tile are whole runs of 24 numbers.
+STRAIGHT: dict[str, tuple[Block, int]] = {
+    "float64": (Block(2, 2, 1, 6), 3),  # 32 x 96
+    "float32": (Block(2, 2, 2, 6), 3),  # 64 x 96
+}
+MOST_STRAIGHT = 48  # terms of a sum
+STORED = 4  # times the factors' numbers that such an output has
 FEWER = 3  # blocks, where shared memory has no room for as many
