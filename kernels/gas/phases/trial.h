@@ -18,6 +18,7 @@ constexpr int FOLLOW_STEPS = 5;   // of a trial that an earlier test found: two 
 constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a trial from an earlier one is as good as
                                   // stationary: Newton's next step changes tm by some residual^2
 constexpr double APART = 1e-2;    // distance from the feed beyond which a trial is a phase of its own
+constexpr double FAR = 0.1;       // and beyond which it is on its way still
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
 constexpr double NO_LEAP = 0.5;   // largest change of composition in a step that must not leap, as it is measured there
@@ -176,10 +177,13 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     const auto below = tm < -UNSTABLE && differs;
     // Of many moles the mole fractions' residuals count: those of the amounts are rounding errors of that size
     const auto stationary = top < 1e-9 || top * top * inv_sum < 1e-18 || above;
-    // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils
+    // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils. On the way to
+    // it tm is a square of the distance, half of `toward`
     const auto is_root = fabs(f.V - feed.V) < SAME_ROOT * feed.V;
-    const auto nears_feed =
-        is_root && tm > -UNSTABLE && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
+    const R bent = fabs(2.0 * tm - toward);
+    const auto is_near = tm < 1e-2 && far < 1e-2 && bent < 0.2 * fabs(toward);
+    const auto is_square = tm < 5e-2 && far < FAR && bent < 0.1 * fabs(toward);
+    const auto nears_feed = is_root && tm > -UNSTABLE && (is_near || is_square);
     auto ended = stationary || nears_feed || far < 1e-10 || !(fabs(tm) < 1e300);
     if (aim != Aim::STATIONARY) ended = ended || below;
     trial.tm = select(at_work, tm, trial.tm);
