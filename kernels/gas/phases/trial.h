@@ -115,6 +115,7 @@ template <class R> struct Descent {
     MaskOf<R> near; // points that begin near a minimum, beyond which substitution leaps
     R count;        // evaluations of the trial, in units of a point
     R size;         // largest residual of the last step
+    R least;        // least sqrt(W) |r| FAR from the feed
     R lean;         // of the root in the first steps (equation.h): LEAN, or 0
     R hope;         // sum of amounts after the first step below which a trial is given up, as above the plane; or 0
     double most;    // after so many a point ends undecided
@@ -125,6 +126,7 @@ template <class M, class R> POINT_FN void begin_descent(const MaskOf<R> where, D
     way.near = way.near && !where;
     way.count = select(where, R(0.0), way.count);
     way.size = select(where, R(1e9), way.size);
+    way.least = select(where, R(1e9), way.least);
     trial.tm = select(where, R(1.0), trial.tm);
     trial.unstable = trial.unstable && !where;
     trial.undecided = trial.undecided && !where;
@@ -192,6 +194,7 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     trial.itself = trial.itself || (at_work && is_root && (nears_feed || far < 1e-10));
     trial.off = select(at_work && way.count < 0.5, size, trial.off);
     way.size = size;
+    way.least = select(at_work && far > FAR, smaller(top, way.least), way.least);
     way.open = at_work && !ended;
 
     // Substitution twice, then Newton; at once from an earlier trial
@@ -230,7 +233,7 @@ POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Mask
                                         Trial<M, R> &trial, const R lean = R(0.0), const R hope = R(0.0)) {
     Descent<R> way;
     way.open = way.near = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = way.size = trial.off = R(0.0);
+    way.count = way.size = way.least = trial.off = R(0.0);
     way.lean = lean;
     way.hope = hope;
     way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
