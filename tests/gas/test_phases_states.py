@@ -178,7 +178,7 @@ def test_points_that_skip_the_test(names):
 
     cold = one & (T < species(names).Tc.max()) & (X.min(0) > 0.02)  # hot points and traces need no room
     other = 0.5 * X + 0.5 * np.eye(len(names))[:, -1:]
-    for moved in ((T * 1.012, p, X), (T, p * 1.04, X), (T, p, other)):
+    for moved in ((T * 1.016, p, X), (T, p * 1.046, X), (T, p, other)):
         assert cold.sum() > 300 and (call(*moved, q)["phases_steps"][cold] > 1).all()
 
     cold_of = flash(mix, T=T, p=p, X=X)
@@ -193,9 +193,10 @@ def test_points_that_skip_the_test(names):
 @pytest.mark.parametrize("names", [SPRAY, PRODUCTS])
 @pytest.mark.quick(names=[PRODUCTS])
 def test_points_without_a_trial_phase_settle_at_once(names):
-    """States of which some are nearly pure. Where every trial phase of a second call ends as the mixture itself, the
-    third call skips the test of stability, in a room that has more of each species. At its corners the full test finds
-    one phase, beside a liquid that is about to boil and beside a vapour with a trace that is about to condense."""
+    """States of which some are nearly pure. Where every trial phase of a second call ends as the mixture itself, and
+    that is no gas that rests already, the third call skips the test of stability, in a room that has more of each
+    species. At its corners the full test finds one phase, beside a liquid that is about to boil and beside a vapour
+    with a trace that is about to condense."""
     mix, random, n = mixture(names), np.random.default_rng(11), 4000
     ns, Tc = len(names), species(names).Tc
     T, p = random.uniform(0.45 * Tc.min(), 1.3 * Tc.max(), n), 10 ** random.uniform(4.5, 7.45, n)
@@ -207,7 +208,7 @@ def test_points_without_a_trial_phase_settle_at_once(names):
     for _ in range(2):
         q = flash(mix, T=T, p=p, X=X, **{name: np.nan_to_num(q[name]) for name in ("ln_kappa", "eta")})
     alone = np.flatnonzero(q["eta"] // 1e4 == 3)
-    assert alone.size > 500 and not q["phases_status"][alone].any()
+    assert alone.size > 100 and not q["phases_status"][alone].any()
 
     T, p, X, start = T[alone], p[alone], X[:, alone], {name: q[name][..., alone] for name in ("ln_kappa", "eta")}
     for _ in range(4):
@@ -216,6 +217,48 @@ def test_points_without_a_trial_phase_settle_at_once(names):
         moved = dict(T=T * (1 + 0.0099 * sign[0]), p=p * (1 + 0.0295 * sign[1]), X=z / z.sum(0))
         skipped = flash(mix, **moved, **start)["phases_steps"] == 1
         assert skipped.mean() > 0.3 and not flash(mix, **moved)["phases_status"][skipped].any()
+
+
+@pytest.mark.parametrize("names", [SPRAY, PRODUCTS])
+@pytest.mark.quick(names=[PRODUCTS])
+def test_gases_without_a_trial_phase_rest(names):
+    """Between the critical temperatures of their species. A gas whose trial phases go straight back to it skips the
+    test of stability from the second call on. At corners of that room the full test finds one phase, and outside of it
+    no point skips: where it is too hot, too rich in a species, or has one that it had not."""
+    mix, random, n = mixture(names), np.random.default_rng(12), 6000
+    ns, Tc = len(names), species(names).Tc
+    X = random.dirichlet(np.full(ns, 0.6), n).T
+    X[0, ::3] = 0.0
+    X /= X.sum(0)
+    T, p = random.uniform(X.T @ Tc, Tc.max()), 10 ** random.uniform(5.3, 7.45, n)
+
+    q = flash(mix, T=T, p=p, X=X, ln_kappa=np.zeros_like(X), eta=np.zeros(n))
+    single = np.flatnonzero(q["eta"] // 1e4 == 4)
+    assert single.size > 500 and not q["phases_status"][single].any()
+
+    T, p, X, start = T[single], p[single], X[:, single], {name: q[name][..., single] for name in ("ln_kappa", "eta")}
+    each, main = np.arange(single.size), X.argmax(0)
+
+    def changed(part):
+        """X whose lesser species change by a part of their own, as far as the main one has room for it."""
+        change = part * X
+        change[main, each] = 0.0
+        rest = -change.sum(0)
+        change[main, each] = rest
+        return X + change * np.minimum(1.0, 0.0899 * X[main, each] / np.maximum(np.abs(rest), 1e-30))
+
+    for _ in range(6):
+        sign = random.choice([-1, 1], (ns + 2, single.size))
+        moved = dict(T=T * (1 + 0.0149 * sign[0]), p=p * (1 + 0.0449 * sign[1]), X=changed(0.0899 * sign[2:]))
+        assert np.all(flash(mix, **moved, **start)["phases_steps"] == 1)
+        assert not flash(mix, **moved)["phases_status"].any()
+
+    cold = T < 0.98 * Tc.max()  # hot points need no room
+    other = np.where(X[0] > 0, X + 0.2 * X[:1] * (np.eye(ns)[:, :1] - X), X + 1e-4 * (np.eye(ns)[:, :1] - X))
+    for moved in ((T * 1.016, p, X), (T, p * 1.046, X), (T, p, other)):
+        T_moved, p_moved, X_moved = (values[..., cold] for values in moved)
+        carried = {name: values[..., cold] for name, values in start.items()}
+        assert np.all(flash(mix, T=T_moved, p=p_moved, X=X_moved, **carried)["phases_steps"] > 1)
 
 
 def test_hot_points_skip_the_test():
@@ -281,7 +324,7 @@ def test_points_that_move_follow_a_trial_phase():
         if call == 5:
             X[3, : n // 3] = 0.01
         moved = dict(T=T * (1 + 0.005 * call * direction), p=p, X=X / X.sum(0))
-        followed = q["eta"] >= 6e4
+        followed = q["eta"] >= 7e4
         q = flash(mix, **moved, **{name: q[name] for name in ("ln_kappa", "eta")})
         full = flash(mix, **moved)
         assert (q["phases_status"] == full["phases_status"]).all()
@@ -321,7 +364,7 @@ def test_points_at_rest_follow_on():
         before = q["eta"] // 1e4
         q = flash(mix, T=T * moved, p=p, X=X, **{name: q[name] for name in ("ln_kappa", "eta")})
 
-    rests = (before > 6) & (q["eta"] // 1e4 > before)
+    rests = (before > 7) & (q["eta"] // 1e4 > before)
     assert rests.sum() > 30 and (q["eta"][rests] // 1e4 == before[rests] + 1).all()
 
 
@@ -348,7 +391,7 @@ def test_points_that_leave_their_kind():
         found = flash(mix, **given)
         assert (found["phases_status"] == full["phases_status"]).all()
         np.testing.assert_allclose(found["T"], moved, rtol=1e-9)
-        assert (found["phases_steps"][was != now] > 2).all() and (found["eta"] < 22e4).all()
+        assert (found["phases_steps"][was != now] > 2).all() and (found["eta"] < 23e4).all()
 
         beside = flash(mix, **{name: values[..., order] for name, values in given.items()})
         for name in found:

@@ -32,7 +32,8 @@ OFF_T, OFF_K = 0.002, 0.006  # relative, of T; of ln_kappa and eta
 
 # What may differ: points with another number of phases (on the boundary, or another local minimum), and values.
 MOST_OTHERS = {"cpu": 1e-3, "rival": 0.05}  # share of the points
-FIELD_STEPS = 6  # of a field before the one that is timed
+FIELD_STEPS = 6  # of a field before those that are timed
+FIELD_TIMED = 4  # steps: points that move alike are tested at the same step, and not at those between
 TOLERANCE, TOLERANCE_T = 1e-6, 1e-7  # of vol and ln_kappa on a GPU; of T of a density
 LEAST_FOUND = 0.999  # share of the two-phase points that a warm start at e and rho has to find
 
@@ -324,53 +325,85 @@ def measure(gas: Gas, kind: str, programs: dict, given) -> Measured:
     return Measured(rows, f"{subject.what}: {'; '.join(words)}", subject.lost)
 
 
+@dataclasses.dataclass
+class FieldStep:
+    """A step of a field, warm: works by the name of a call, and their results beside those from nothing."""
+
+    works: dict[str, Work]
+    others: dict[str, int]  # points with other phases than from nothing
+    one: np.ndarray  # points with one phase
+    rests: np.ndarray  # and those of which no test of stability was made
+
+
+def field_step(gas: Gas, programs: dict, n: int, before: dict, state: dict) -> FieldStep:
+    """The step from the state `before`, with what the points carry, to `state`. Raises WrongValues where it has other
+    phases than from nothing."""
+    cold = Work(programs["Tp cold"], state).results()
+    energy = Work(programs["properties"], {**state, **cold}).results()
+    inputs = {**state, "e": energy["e"], "rho": energy["rho"], "T_start": before["T"]}
+    inputs |= {name: before[name] for name in ("ln_kappa", "eta")}
+    works = {name: Work(programs[name], inputs) for name in FIELD_CALLS}
+
+    others = {}
+    for name, work in works.items():
+        found = work.results()
+        others[name] = int(np.sum(found["phases_status"] != cold["phases_status"]))
+        if others[name] > MOST_OTHERS["cpu"] * n:
+            raise WrongValues(
+                f"{gas.what}, field, {name}: {others[name]} of {n} points have other phases than cold ones."
+            )
+
+    one = cold["phases_status"] == 0
+    return FieldStep(works, others, one, one & (found["phases_steps"] == 1))
+
+
+def field_steps(gas: Gas, programs: dict, field: Field) -> list[FieldStep]:
+    """The steps of a field that are timed, after FIELD_STEPS others."""
+    steps = []
+    before = {"T": None, "ln_kappa": np.zeros((gas.ns, field.n)), "eta": np.zeros(field.n)}
+    for number in range(FIELD_STEPS + FIELD_TIMED):
+        state = field.state(number)
+        if number >= FIELD_STEPS:
+            steps.append(field_step(gas, programs, field.n, before, state))
+
+        carried = {name: before[name] for name in ("ln_kappa", "eta")}
+        found = Work(programs["T p"], {**state, **carried}).results()
+        before = {"T": state["T"], "ln_kappa": found["ln_kappa"], "eta": found["eta"]}
+
+    return steps
+
+
 def measure_field(gas: Gas, programs: dict, given) -> Measured:
-    """A step of a field with 20 % two-phase points, beside `thermal` as one phase. Raises WrongValues where a warm step
+    """Steps of a field with 20 % two-phase points, beside `thermal` as one phase. Raises WrongValues where a warm step
     has other phases than a cold one."""
     backend = programs["T p"].backend
     field = Field.of(gas, given.points or POINTS[backend.memory])
+    steps = field_steps(gas, programs, field)
 
-    # Steps before: what the points carry.
-    carried = dict(ln_kappa=np.zeros((gas.ns, field.n)), eta=np.zeros(field.n))
-    for step in range(FIELD_STEPS):
-        before = field.state(step)
-        carried = Work(programs["T p"], {**before, **carried}).results()
-        carried = {name: carried[name] for name in ("ln_kappa", "eta")}
-
-    state = field.state(FIELD_STEPS)
-    cold = Work(programs["Tp cold"], state).results()
-    energy = Work(programs["properties"], {**state, **cold}).results()
-    inputs = {**state, **carried, "e": energy["e"], "rho": energy["rho"], "T_start": before["T"]}
-    works = {f"field, {name}": Work(programs[name], inputs) for name in FIELD_CALLS}
-    works[f"field, {ONE_PHASE}"] = Work(programs[ONE_PHASE], state)
-
-    # Values first.
-    counts = {}
+    # Times: the mean of the steps
+    timers = {ONE_PHASE: Work(programs[ONE_PHASE], field.state(FIELD_STEPS)).seconds}
+    for number, step in enumerate(steps):
+        timers |= {f"{name} {number}": work.seconds for name, work in step.works.items()}
+    medians = {name: float(np.median(rounds)) for name, rounds in in_turns(timers, 5 * given.repeats).items()}
+    plain = medians[ONE_PHASE]
+    times = {}
     for name in FIELD_CALLS:
-        found = works[f"field, {name}"].results()
-        wrong = int(np.sum(found["phases_status"] != cold["phases_status"]))
-        if wrong > MOST_OTHERS["cpu"] * field.n:
-            raise WrongValues(
-                f"{gas.what}, field, {name}: {wrong} of {field.n} points have other phases than cold ones."
-            )
-        counts[name] = wrong
-    one = cold["phases_status"] == 0
-    skipped = np.mean(found["phases_steps"][one] == 1)
+        times[name] = float(np.mean([medians[f"{name} {number}"] for number in range(len(steps))]))
 
-    # Times.
-    timers = {name: work.seconds for name, work in works.items()}
-    times = {name: float(np.median(rounds)) for name, rounds in in_turns(timers, 5 * given.repeats).items()}
-    plain = times[f"field, {ONE_PHASE}"]
     rows = []
     for name, seconds_of in times.items():
-        row = Row.timed("phases", name, gas.ns, field.n, backend, seconds_of)
-        rows.append(row if name.endswith(ONE_PHASE) else row.beside(ONE_PHASE, field.n / plain, None))
+        row = Row.timed("phases", f"field, {name}", gas.ns, field.n, backend, seconds_of)
+        rows.append(row.beside(ONE_PHASE, field.n / plain, None))
+    rows.append(Row.timed("phases", f"field, {ONE_PHASE}", gas.ns, field.n, backend, plain))
 
-    ratios = ", ".join(f"{name} {times[f'field, {name}'] / plain:.1f}" for name in FIELD_CALLS)
+    one = np.concatenate([step.one for step in steps])
+    rests = np.concatenate([step.rests for step in steps])
+    ratios = ", ".join(f"{name} {times[name] / plain:.1f}" for name in FIELD_CALLS)
+    others = ", ".join(f"{name} {max(step.others[name] for step in steps)}" for name in FIELD_CALLS)
     fact = (
-        f"{gas.what}, field: {1 - one.mean():.0%} of the points two phases; {skipped:.0%} of the others skip the test "
-        f"of stability; a step costs, in units of `{ONE_PHASE}`: {ratios}; other phases than cold: "
-        + ", ".join(f"{name} {count}" for name, count in counts.items())
+        f"{gas.what}, field: {1 - one.mean():.0%} of the points two phases; {rests.sum() / one.sum():.0%} of the "
+        f"others skip the test of stability; a step costs, in units of `{ONE_PHASE}`: {ratios}; other phases than "
+        f"cold: {others}, in the worst of {len(steps)} steps"
     )
     return Measured(rows, fact)
 

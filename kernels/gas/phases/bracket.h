@@ -93,36 +93,6 @@ constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase 
 // has 0, off by what its volume is
 constexpr double ABOVE_ROOT = 1e-6;
 
-// The two phases of a state, as those of a split, without ln phi
-template <class M, class R> POINT_FN void pair_of(const M &m, const R *z, const State<M, R> &s, TwoPhases<M, R> &two) {
-    R least_v = R(0.0), least_l = R(0.0);
-    two.beta = two.rest = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        const R kappa = exp(within(s.ln_kappa[k], 300.0));
-        const R least = EquationOf<M>::least(m, s.T, k);
-        two.x[k] = z[k] * inverse(R(1.0 + kappa));
-        two.y[k] = two.x[k] * kappa;
-        two.rest += two.x[k];
-        two.beta += two.y[k];
-        least_l += two.x[k] * least;
-        least_v += two.y[k] * least;
-    }
-
-    const R ratio = exp(within(s.eta, 300.0));
-    const R room_l = (s.V - least_l - least_v) * inverse(R(1.0 + ratio));
-    const R inv_rest = inverse(two.rest);
-    const R inv_beta = inverse(two.beta);
-    two.V_x = (room_l + least_l) * inv_rest;
-    two.V_y = (room_l * ratio + least_v) * inv_beta;
-
-    const R ln_ratio = log(two.beta * inv_rest);
-    FOR_SPECIES (k, M::NS) {
-        two.x[k] = two.x[k] * inv_rest;
-        two.y[k] = two.y[k] * inv_beta;
-        two.ln_K[k] = s.ln_kappa[k] - ln_ratio;
-    }
-}
-
 // The plane of the feed `feed`, one phase of two, for species of which it has next to nothing: their ln x comes from
 // the other phase. A logarithm that ends at LEAST_AMOUNT lifts the plane, and cold water, of which dodecane has 1e-110,
 // looks like a third phase. ln_K: of the other phase over this one, sign * two.ln_K

@@ -165,8 +165,8 @@ template <class M, class R> POINT_FN void solve_for_V(const M &m, const Parts<M,
     solve_coupled(m, o, s, s.f, R(-s.part_l), k);
 }
 
-// What is held beside the amounts: U and V, H and p, T and V, or p and V
-enum class Fixed { U_V, H_p, T_V, p_V };
+// What is held beside the amounts: U and V, H and p, T and V, p and V, or T and p
+enum class Fixed { U_V, H_p, T_V, p_V, T_p };
 
 // energy: U, or H = U + p V [J/mol], V before any translation; otherwise unused, and NaN where Y is no composition
 template <class M, class R> struct Given {
@@ -194,8 +194,19 @@ POINT_FN void coupled_step(const M &m, const Parts<M, R> &o, const Coupled<M, R>
         for (int i = 0; i < N; ++i) step.y[i] = -a[i];
         return;
     }
-    solve_for_T(m, o, s, e);
     const R of_p = miss_p - s.part_l * g[NS] + product(s, s.f, a);
+    if constexpr (FIXED == Fixed::T_p) {
+        R k[N];
+        solve_for_V(m, o, s, k);
+        const R nu = s.P_V + product(s, s.f, k);
+        const R room = 0.5 * o.whole_room;
+        step.tau = R(0.0);
+        step.dV = larger(smaller(R(of_p * inverse(R(fabs(nu) + 1e-300))), room), R(-room));
+        UNROLL_FEW(few<N>())
+        for (int i = 0; i < N; ++i) step.y[i] = -(a[i] + k[i] * step.dV);
+        return;
+    }
+    solve_for_T(m, o, s, e);
     const R mu = s.U_V + p - product(s, s.f, e); // T dp/dT
     if constexpr (FIXED == Fixed::p_V) {
         step.tau = larger(smaller(R(-of_p / mu), limit), R(-limit));
@@ -248,9 +259,10 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
                          const bool gives_up = false, R *const ln_phi = nullptr) {
     constexpr int NS = M::NS;
     constexpr int N = NS + 1;
-    constexpr bool PRESSURE = FIXED == Fixed::H_p || FIXED == Fixed::p_V;
-    constexpr bool VOLUME = FIXED != Fixed::H_p;
+    constexpr bool PRESSURE = FIXED == Fixed::H_p || FIXED == Fixed::p_V || FIXED == Fixed::T_p;
+    constexpr bool VOLUME = FIXED != Fixed::H_p && FIXED != Fixed::T_p;
     constexpr bool ENERGY = FIXED == Fixed::U_V || FIXED == Fixed::H_p;
+    constexpr bool HOLDS_T = FIXED == Fixed::T_V || FIXED == Fixed::T_p;
     auto open = ask;
     auto found = nowhere<R>();
     R step_before = R(0.0); // of Newton's method
@@ -282,14 +294,15 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
             all += fabs(g[k]);
         }
         g[NS] = pi_l - pi_v;
-        const R C = o.in_v.C_v + o.in_l.C_v;
-        const R U = o.in_v.U + o.in_l.U;
-        const R energy = VOLUME ? U : R(U + s.p * s.V);
-        const R miss_energy = ENERGY ? R(energy - given.energy) : R(0.0);
+        R miss_energy = R(0.0);
+        if constexpr (ENERGY) {
+            const R U = o.in_v.U + o.in_l.U;
+            miss_energy = (VOLUME ? U : R(U + s.p * s.V)) - given.energy;
+            size = larger(R(fabs(miss_energy) / ((o.in_v.C_v + o.in_l.C_v) * s.T)), size);
+        }
         const R miss_p = pi_l - s.p * o.at.inv_RT;
         const R stiffness = fabs(o.of_v.P_V) * o.of_v.V + fabs(o.of_l.P_V) * o.of_l.V;
         size = larger(R(fabs(g[NS]) / stiffness), size);
-        size = larger(R(fabs(miss_energy) / (C * s.T)), size);
         if constexpr (PRESSURE) size = larger(R(fabs(miss_p) / stiffness), size);
 
         const auto gone = o.beta < GONE || o.rest < GONE || apart < SAME_PHASE;
@@ -301,10 +314,12 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         Step<M, R> step;
         coupled_system(m, o, system);
         coupled_step<FIXED>(m, o, system, g, miss_energy, miss_p, s.p, s.T, step);
-        R d_kappa[NS], d_least = R(0.0);
-        R d_pi_v = o.in_v.U_V * step.tau;
-        R d_pi_l = o.in_l.U_V * step.tau;
+        R d_kappa[NS], d_least = R(0.0), d_pi_v = R(0.0), d_pi_l = R(0.0);
         const R dV_v = step.y[NS];
+        if constexpr (!HOLDS_T) {
+            d_pi_v = o.in_v.U_V * step.tau;
+            d_pi_l = o.in_l.U_V * step.tau;
+        }
         R least = R(1e300), largest = R(-1e300); // of d ln kappa
         FOR_SPECIES (k, NS) {
             const R moved = o.weight[k] * step.y[k];
@@ -321,22 +336,25 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
         d_pi_l += o.of_l.P_V * (step.dV - dV_v);
         if (gives_up) open = open && !waning.goes_on(least, largest, o.beta, o.rest);
         // eta = ln room_v - ln room_l
-        const R dT = step.tau * o.at.RT * s.T;
+        const R dT = HOLDS_T ? R(0.0) : R(step.tau * o.at.RT * s.T);
         R d_room_v = dV_v - d_least;
         R d_room_l = step.dV - d_room_v;
         EquationOf<M>::add_swelling(o.of_v, dT, d_room_v);
         EquationOf<M>::add_swelling(o.of_l, dT, d_room_l);
-        const R d_eta = d_room_v * inverse(o.of_v.room) - d_room_l * inverse(o.of_l.room);
+        const R of_room_v = d_room_v * inverse(o.of_v.room);
+        const R of_room_l = d_room_l * inverse(o.of_l.room);
+        const R d_eta = of_room_v - of_room_l;
         R most = larger(larger(R(-least), largest), R(fabs(d_eta)));
 
         // The step within NEAR is the last, and the step that is known to lead there
         R cut = R(1.0);
         if (any_of(most > 2.0)) cut = smaller(cut, R(2.0 / most));
         most = larger(R(fabs(dT) / s.T), most);
+        if constexpr (FIXED == Fixed::T_p) most = larger(larger(R(fabs(of_room_v)), R(fabs(of_room_l))), most);
         const R stiff_v = fabs(o.of_v.P_V) * o.of_v.room;
         const R stiff_l = fabs(o.of_l.P_V) * o.of_l.room;
         const auto soft = smaller(stiff_v, stiff_l) < SOFT * fabs(pi_v);
-        constexpr double BESIDE_GAS = FIXED == Fixed::p_V ? PRECISE : PRECISE_BESIDE_GAS;
+        constexpr double BESIDE_GAS = FIXED == Fixed::p_V || FIXED == Fixed::T_p ? PRECISE : PRECISE_BESIDE_GAS;
         const R precise = select(soft, R(BESIDE_GAS), R(PRECISE));
         const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before, precise);
         const auto last = open && (size < FLAT || (system.definite && near));
@@ -356,7 +374,7 @@ PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> a
             FOR_SPECIES (k, NS) ln_phi[k] = select(last, R(F_l[k] + ideal), ln_phi[k]);
         }
         // There is another zero where the equation is colder than it holds: a heat capacity is negative there
-        found = found || (FIXED == Fixed::T_V ? last : last && o.in_v.C_v > 0.0 && o.in_l.C_v > 0.0);
+        found = found || (HOLDS_T ? last : last && o.in_v.C_v > 0.0 && o.in_l.C_v > 0.0);
         open = open && !last;
         if (everywhere(!open)) break;
     }

@@ -133,6 +133,93 @@ POINT_FN MaskOf<R> search_phases(const M &m, Feed<M, R> &feed, MaskOf<R> unknown
     return found;
 }
 
+// The two phases of the points of `ask` at T and p, from the ln kappa of s: those found. Their amounts and roots at the
+// K_i of the start, then Newton's method without roots. ln_phi: of the liquid
+template <class M, class R>
+PART_FN MaskOf<R> pair_from_start(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, State<M, R> &s, R *ln_phi) {
+    constexpr int NS = M::NS;
+    TwoPhases<M, R> two;
+    R K[NS], v = R(0.0), l = R(0.0);
+    FOR_SPECIES (k, NS) {
+        K[k] = exp(within(s.ln_kappa[k], 300.0));
+        const R share = feed.z[k] * inverse(R(1.0 + K[k]));
+        l += share;
+        v += share * K[k];
+    }
+    auto open = ask && v > 0.0 && l > 0.0;
+    const R inv_ratio = select(open, R(l / v), R(1.0));
+    const R ratio = log(inv_ratio);
+    two.beta = select(open, v, R(0.5));
+    two.rest = select(open, l, R(0.5));
+    FOR_SPECIES (k, NS) {
+        K[k] = K[k] * inv_ratio;
+        two.ln_K[k] = s.ln_kappa[k] + ratio;
+        two.x[k] = two.y[k] = feed.z[k];
+    }
+    const auto far = rachford_rice_nearby(m, feed.z, K, open, ON_THE_WAY, two);
+    if (any_of(far)) rachford_rice(m, feed.z, K, far, two);
+    open = open && two.beta > 0.0 && two.rest > 0.0;
+    if (!any_of(open)) return open;
+
+    Given<M, R> given;
+    given.energy = R(0.0);
+    FOR_SPECIES (k, NS) given.z[k] = feed.z[k];
+    set_two_phases(m, feed, two, open, s);
+    return direct<Fixed::T_p>(m, given, open, s, true, ln_phi);
+}
+
+// The two phases of a state, as those of a split, without ln phi
+template <class M, class R> POINT_FN void pair_of(const M &m, const R *z, const State<M, R> &s, TwoPhases<M, R> &two) {
+    R least_v = R(0.0), least_l = R(0.0);
+    two.beta = two.rest = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R kappa = exp(within(s.ln_kappa[k], 300.0));
+        const R least = EquationOf<M>::least(m, s.T, k);
+        two.x[k] = z[k] * inverse(R(1.0 + kappa));
+        two.y[k] = two.x[k] * kappa;
+        two.rest += two.x[k];
+        two.beta += two.y[k];
+        least_l += two.x[k] * least;
+        least_v += two.y[k] * least;
+    }
+
+    const R ratio = exp(within(s.eta, 300.0));
+    const R room_l = (s.V - least_l - least_v) * inverse(R(1.0 + ratio));
+    const R inv_rest = inverse(two.rest);
+    const R inv_beta = inverse(two.beta);
+    two.V_x = (room_l + least_l) * inv_rest;
+    two.V_y = (room_l * ratio + least_v) * inv_beta;
+
+    const R ln_ratio = log(two.beta * inv_rest);
+    FOR_SPECIES (k, M::NS) {
+        two.x[k] = two.x[k] * inv_rest;
+        two.y[k] = two.y[k] * inv_beta;
+        two.ln_K[k] = s.ln_kappa[k] - ln_ratio;
+    }
+}
+
+// The points of `started` that keep the two phases of their start, as they are at T and p: no other phase is below both
+template <class M, class R>
+POINT_FN MaskOf<R> keeps_pair(const M &m, Feed<M, R> &feed, const MaskOf<R> started, State<M, R> &s) {
+    R ln_phi[M::NS];
+    State<M, R> from = s;
+    const auto done = pair_from_start(m, feed, started, from, ln_phi);
+
+    auto third = done && has_two_liquids(m, feed.z, feed.at.T);
+    if (any_of(third)) {
+        TwoPhases<M, R> two;
+        pair_of(m, feed.z, from, two);
+        FOR_SPECIES (k, M::NS) two.ln_phi[k] = ln_phi[k];
+        third = is_above_another(m, feed, third, two);
+    }
+
+    const auto kept = done && !third;
+    take(kept, from, s);
+    s.steps = from.steps;
+    if constexpr (IS_QUICK_PASS<M>) doubt(third, s);
+    return kept;
+}
+
 // Fills V, ln kappa and eta of s at its T and p for the points of `ask`; warm: those whose ln kappa and eta are a
 // start of two phases.
 template <class M, class R>
@@ -144,10 +231,13 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
     two.beta = two.rest = R(0.5);
     FOR_SPECIES (k, NS) two.ln_K[k] = R(0.0);
     auto found = nowhere<R>();
+    auto kept = nowhere<R>();
 
-    // Warm: accepted where beta is inside, and no other phase is below the plane of both
+    // Warm: accepted where beta is inside, and no other phase is below the plane of both. States of a search are far
+    // from each other
     const auto started = ask && warm;
-    if (any_of(started)) {
+    if (any_of(started) && s.carried) kept = keeps_pair(m, feed, started, s);
+    else if (any_of(started)) {
         R v = R(0.0), l = R(0.0);
         FOR_SPECIES (k, NS) {
             const R kappa = exp(within(s.ln_kappa[k], 300.0));
@@ -165,13 +255,12 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         if (any_of(looked_at)) {
             const auto above = is_above_another(m, feed, looked_at, two);
             found = found && !above;
-            if constexpr (IS_QUICK_PASS<M>) doubt(above, s);
         }
     }
-    const auto left = put_off(started && !found, s.T, s);
+    const auto left = put_off(started && !found && !kept, s.T, s);
 
     // The others: one phase, unless it is unstable
-    const auto rest = ask && !found && !left;
+    const auto rest = ask && !found && !kept && !left;
     auto lost = nowhere<R>();
     if (any_of(rest)) {
         const auto settled = rest && is_settled(m, z, s.T, s.p, s);
@@ -186,11 +275,11 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         auto unknown = tested && is_state && !is_followed(m, feed, tested && is_state, s);
         unknown = unknown && !put_off(unknown, s.T, s);
         if constexpr (!IS_QUICK_PASS<M>) found = found || search_phases(m, feed, unknown, two, s, lost);
-        s.V = select(ask && !found, whole.V, s.V);
+        s.V = select(ask && !found && !kept, whole.V, s.V);
     }
     if (any_of(found)) set_two_phases(m, feed, two, found, s);
     s.steps += feed.steps;
-    status = select(ask, select(lost, R(double(NOT_FOUND)), status_of<R>(found)), status);
+    status = select(ask, select(lost, R(double(NOT_FOUND)), status_of<R>(found || kept)), status);
 }
 
 // ---- energy and slopes of the state

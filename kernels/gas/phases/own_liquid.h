@@ -19,6 +19,8 @@ constexpr double OWN_OF_REPELLED = -0.9, REPELLED_MUCH = 0.75;
 constexpr double NEAR_CRITICAL = 0.95; // T/Tc of a species from which on a liquid of it needs others
 // T/Tc of a species up to which there are liquids that are mostly it: what they dissolve makes them less volatile
 constexpr double LIQUEFIES = 1.1;
+// T/Tc of a species above which a phase that is mostly it is a gas: the other trials find that
+constexpr double GAS_BY_ITSELF = 1.5;
 constexpr double MAINLY = 0.7;    // share from which on a phase is much the same as the liquid of its main species
 constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
 
@@ -74,7 +76,7 @@ constexpr double BARRED = -1e9;
 // The species with the largest ratio below that of the last, of those that may split off; of any for the points of
 // `free`
 template <class M, class R>
-POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_dense, const MaskOf<R> free,
+POINT_FN void find_next(const M &m, const Feed<M, R> &feed, const MaskOf<R> is_dense, const MaskOf<R> free,
                         const R below, Another<M, R> &another) {
     another.most = R(BARRED);
     FOR_SPECIES (k, M::NS) {
@@ -84,7 +86,8 @@ POINT_FN void find_next(const M &, const Feed<M, R> &feed, const MaskOf<R> is_de
         const auto is_first = below > -BARRED;
         const auto is_repelled = is_dense && own > OWN_OF_REPELLED && activity > REPELLED_MUCH;
         const auto is_near = own > OWN_LIQUID || is_repelled || (is_first && another.mixed && own > BARRED);
-        const auto may_split = free || (is_near && (!is_dense || is_unlike));
+        const auto is_gas = feed.at.T > GAS_BY_ITSELF * m.phase_Tc[k];
+        const auto may_split = free || (is_near && !is_gas && (!is_dense || is_unlike));
         const auto is_next = may_split && own < below && own > another.most;
         another.most = select(is_next, own, another.most);
         another.turn = select(is_next, R(double(k)), another.turn);

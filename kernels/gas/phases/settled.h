@@ -20,21 +20,27 @@ constexpr bool PUTS_OFF = false;
 #endif
 
 constexpr double KEPT = 1e4; // more than any T; eta of two phases is far below
-// Marks: stable there; stable around; stable around, and no trial phase but itself; stable there, but not around;
-// stable there, to be tested around at the next call; from here on with a trial phase: short tests and changes since
-// then add to the mark
-enum { STABLE = 1, SETTLED, ALONE, NEAR_TWO_PHASES, RESTING, FOLLOWED };
+// Marks: stable there; stable around; stable around, and no trial phase but itself; the same, while no species comes
+// that was next to nothing; stable there, but not around; stable there, to be tested around at the next call; from here
+// on with a trial phase: short tests and changes since then add to the mark
+enum { STABLE = 1, SETTLED, ALONE, SINGLE, NEAR_TWO_PHASES, RESTING, FOLLOWED };
 
-constexpr double ROOM_T = 0.01, ROOM_p = 0.03, ROOM_z = 0.02;   // relative changes of T, p, z_k within the room
+// Changes of T, p, z_k within a room, relative; and those of z_k that are added
+struct Room {
+    double T, p, z, trace;
+};
+constexpr Room ROOM = {0.01, 0.03, 0.02, 1e-3};                 // the states around have as much more of each species
+constexpr Room ROOM_ALONE = {0.01, 0.03, 0.02, 5e-3};           // where the feed is the only trial phase
+constexpr Room ROOM_SINGLE = {0.015, 0.045, 0.09, 0.0};         // the same, without other species
 constexpr double PROBE_T = 0.03, PROBE_p = 0.1, PROBE_z = 0.06; // of the states around
-constexpr double ROOM_TRACE = 1e-3; // and change of z_k: the states around have as much more of each species
-constexpr double ROOM_ALONE = 5e-3; // the same where the feed is the only trial phase
-constexpr double PROBE_V = 1.25;    // ratio of volumes beyond which a state around is another phase
+constexpr double PROBE_V = 1.25;   // ratio of volumes beyond which a state around is another phase
 constexpr double PATIENCE = 0.125; // part of the room within which a point has to stay to have the states around tested
 
 constexpr double CURVED = 0.7; // least curvature of the Gibbs energy of mixing, 1 of an ideal gas
 constexpr double STIFF = 0.6;  // least -V^2 (dp/dV)/(RT) of a mole, 1 of an ideal gas, 0 at a critical point
-constexpr double SLOW = 0.3;   // part of the room of a feed alone within which a point has to stay from test to test
+constexpr double CURVED_SINGLE = 0.5, STIFF_SINGLE = 0.7; // the same of a single phase
+constexpr double STEEP = 0.1; // and least residual of its trials, sqrt(W) |r|, on their way to the feed
+constexpr double SLOW = 0.3;  // part of the room of a feed alone within which a point has to stay from test to test
 
 constexpr int FOLLOW_MARKS = 16;      // of which a short test takes one, and one more for each FOLLOW_UNIT
 constexpr double FOLLOW_UNIT = 0.05;  // of the largest change of ln K_i
@@ -98,27 +104,38 @@ template <class M, class R> POINT_FN MaskOf<R> is_marked_settled(const State<M, 
     return s.eta >= KEPT * SETTLED && s.eta < KEPT * NEAR_TWO_PHASES;
 }
 
-// Change of z_k of the room of a point
-template <class M, class R> POINT_FN R room_of_traces(const State<M, R> &s) {
-    return select(has_mark(s, ALONE), R(ROOM_ALONE), R(ROOM_TRACE));
-}
-
-// Whether T, p, z lie in the room, or a part of it, around the state of the point's last test. room: change of z_k
+// Whether T, p, z lie in a room, or a part of it, around the state of the point's last test
 template <class M, class R>
-POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const double part, const R room,
+POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const double part, const Room &room,
                               const State<M, R> &s) {
     auto inside = s.eta >= KEPT && s.eta < (RESTING + 1) * KEPT;
     R tested_p = R(0.0);
     FOR_SPECIES (k, M::NS) tested_p += s.ln_kappa[k];
     const R tested_T = tested_temperature(s);
-    const R trace = room * tested_p;
-    inside = inside && fabs(T - tested_T) <= (part * ROOM_T) * tested_T;
-    inside = inside && fabs(p - tested_p) <= (part * ROOM_p) * tested_p;
+    const R trace = room.trace * tested_p;
+    inside = inside && fabs(T - tested_T) <= (part * room.T) * tested_T;
+    inside = inside && fabs(p - tested_p) <= (part * room.p) * tested_p;
     FOR_SPECIES (k, M::NS) {
         const R now = z[k] * tested_p;
         const R tested = s.ln_kappa[k];
-        inside = inside && fabs(now - tested) <= part * (ROOM_z * tested + trace);
+        inside = inside && fabs(now - tested) <= part * (room.z * tested + trace);
     }
+    return inside;
+}
+
+// Whether the point is settled still
+template <class M, class R>
+POINT_FN MaskOf<R> is_settled(const M &m, const R *z, const R T, const R p, const State<M, R> &s) {
+    const auto marked = is_marked_settled(s);
+    if (!any_of(marked)) return marked;
+    const auto rests = [&](const MaskOf<R> has_room, const Room &room) {
+        return has_room && is_in_room(m, z, T, p, 1.0, room, s);
+    };
+    const auto alone = has_mark(s, ALONE);
+    const auto single = has_mark(s, SINGLE);
+    auto inside = rests(marked && !alone && !single, ROOM);
+    if (any_of(alone)) inside = inside || rests(alone, ROOM_ALONE);
+    if (any_of(single)) inside = inside || rests(single, ROOM_SINGLE);
     return inside;
 }
 
@@ -128,7 +145,7 @@ template <class M, class R> POINT_FN MaskOf<R> is_follower(const State<M, R> &s)
 }
 
 template <class M, class R> POINT_FN MaskOf<R> is_slow_follower(const State<M, R> &s, const R T) {
-    const auto near = fabs(tested_temperature(s) - T) < (PATIENCE * ROOM_T) * T;
+    const auto near = fabs(tested_temperature(s) - T) < (PATIENCE * ROOM.T) * T;
     return (is_follower(s) && near) || has_mark(s, WAS_SLOW);
 }
 
@@ -241,8 +258,11 @@ PHASE_PART MaskOf<R> is_stable_beside(const M &m, const Feed<M, R> &feed, const 
 //   no critical point is near: the isotherm is not flat, nor is the Gibbs energy of mixing, of which the least
 //   eigenvalue of I + S Phi S is above CURVED; with more of each species the trials end alike.
 // Of 570 000 random states at corners of such rooms none had two phases.
+// Without that room for more, of a gas: where the trials were nowhere nearly stationary on their way to the feed. Of
+// 1.5 million random states at corners of such rooms none had two phases, nor of those 1.25 times as far away.
 template <class M, class R>
-PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, R &steps) {
+PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, const MaskOf<R> with_more,
+                              R &steps) {
     constexpr int NS = M::NS;
     Phase<M, R> whole;
     R ln_phi[NS];
@@ -263,7 +283,7 @@ PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R
             alone = alone && !(c2 < 0.0 && c1 > 0.0 && cubic_discriminant(c2, c1, c0) >= 0.0);
         }
     }
-    alone = alone && whole.V * whole.V * whole.P_V < -STIFF;
+    alone = alone && whole.V * whole.V * whole.P_V < -select(with_more, R(STIFF), R(STIFF_SINGLE));
     if (!any_of(alone)) return alone;
 
     // The least eigenvalue
@@ -272,21 +292,31 @@ PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R
         const R root = larger(R(sqrt(feed.z[k])), R(LEAST_ROOT));
         system.weight.set(k, root, inverse(root));
     }
-    amounts_of_one(m, feed.at, whole, R(1.0 / (1.0 - CURVED)), system);
+    const R share = select(with_more, R(1.0 / (1.0 - CURVED)), R(1.0 / (1.0 - CURVED_SINGLE)));
+    amounts_of_one(m, feed.at, whole, share, system);
     factorise_amounts(m, feed.at, system);
     alone = alone && system.definite;
-    if (!any_of(alone)) return alone;
+    const auto look = alone && with_more;
+    if (!any_of(look)) return alone;
 
-    Verdict<M, R> with_more;
-    alone = alone && is_stable_beside(m, feed, {0.0, 0.0, ROOM_ALONE}, alone, steps, with_more);
-    return alone && with_more.alone;
+    Verdict<M, R> of_more;
+    const auto same = is_stable_beside(m, feed, {0.0, 0.0, ROOM_ALONE.trace}, look, steps, of_more);
+    return alone && (!with_more || (same && of_more.alone));
+}
+
+// Whether a feed is a gas beyond the density next to critical points. A fluid that is denser may dissolve next to
+// nothing of a species, and less at once where it becomes thinner.
+template <class M, class R> POINT_FN MaskOf<R> is_gas(const M &m, const Feed<M, R> &feed) {
+    R critical = R(0.0); // volume
+    FOR_SPECIES (k, M::NS) critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
+    return feed.V > NEAR_DEW * critical;
 }
 
 // Whether a point has left its last test by little: it may stay in the room of a feed alone for some calls
 template <class M, class R> POINT_FN MaskOf<R> is_slow(const M &m, const Feed<M, R> &feed, const State<M, R> &s) {
     const auto was_alone = has_mark(s, ALONE);
     const auto within_part = [&](const double part) {
-        return is_in_room(m, feed.z, feed.at.T, feed.p, part, R(ROOM_ALONE), s);
+        return is_in_room(m, feed.z, feed.at.T, feed.p, part, ROOM_ALONE, s);
     };
     return (!was_alone && within_part(SLOW)) || (was_alone && within_part(1.0 + SLOW));
 }
@@ -299,9 +329,8 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
                           const Verdict<M, R> &verdict, State<M, R> &s) {
     if (!s.carried) return forget(tested, s);
     forget(tested && !stable, s);
-    const auto near =
-        stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, R(ROOM_TRACE), s);
-    const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, R(ROOM_TRACE), s);
+    const auto near = stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, ROOM, s);
+    const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, ROOM, s);
     const auto stays = there && has_mark(s, STABLE);
     const auto rests = there && has_mark(s, RESTING);
     auto settled = stable && is_plainly_hot(m, feed.at.T, feed.p);
@@ -313,17 +342,21 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
             const double warm = corner & 1 ? 1.0 : -1.0;
             const double high = corner & 2 ? warm : -warm; // boiling, condensing first
             Verdict<M, R> of_corner;
-            around = around && is_stable_beside(m, feed, {warm, high, ROOM_TRACE}, around, s.steps, of_corner);
+            around = around && is_stable_beside(m, feed, {warm, high, ROOM.trace}, around, s.steps, of_corner);
         }
         settled = settled || around;
     }
 
-    // A feed that is its only trial phase, of a point that will not leave the room at once
+    // A feed that is its only trial phase: with room for more of each species, of a point that will not leave it at
+    // once
     auto alone = stable && verdict.alone && !settled && !near;
-    if (any_of(alone)) alone = alone && is_slow(m, feed, s);
-    auto not_alone = alone;
-    if (any_of(alone)) alone = is_alone(m, feed, alone, s.steps);
-    not_alone = not_alone && !alone && !stays;
+    auto with_more = alone;
+    if (any_of(alone)) {
+        with_more = alone && is_slow(m, feed, s);
+        alone = with_more || (alone && verdict.least > STEEP && is_gas(m, feed));
+    }
+    if (any_of(alone)) alone = is_alone(m, feed, alone, with_more, s.steps);
+    const auto not_alone = with_more && !alone && !stays;
     settled = settled || alone;
 
     // After some short tests a slow point may settle; the others follow on
@@ -333,7 +366,8 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
     R mark = select(stays, R(double(RESTING)), R(double(STABLE)));
     mark = select(near || ask || not_alone, R(double(NEAR_TWO_PHASES)), mark);
     mark = select(follow, R(double(FOLLOWED)), mark);
-    mark = select(settled, select(alone, R(double(ALONE)), R(double(SETTLED))), mark);
+    mark = select(settled, R(double(SETTLED)), mark);
+    mark = select(alone, select(with_more, R(double(ALONE)), R(double(SINGLE))), mark);
     const auto kept = stable && (!near || follow); // the room of a test that failed around stays where it is
     s.eta = select(kept, R(KEPT * mark + feed.at.T), s.eta);
     FOR_SPECIES (k, M::NS) {
@@ -359,11 +393,4 @@ PART_FN MaskOf<R> is_followed(const M &m, Feed<M, R> &feed, const MaskOf<R> ask,
     s.eta = select(passed, R(KEPT * mark + tested_temperature(s)), s.eta);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(passed, trial.ln_W[k], s.ln_kappa[k]);
     return passed;
-}
-
-template <class M, class R>
-POINT_FN MaskOf<R> is_settled(const M &m, const R *z, const R T, const R p, const State<M, R> &s) {
-    const auto marked = is_marked_settled(s);
-    if (!any_of(marked)) return marked;
-    return marked && is_in_room(m, z, T, p, 1.0, room_of_traces(s), s);
 }

@@ -44,6 +44,7 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
 template <class M, class R> struct Verdict {
     MaskOf<R> unstable, certain; // certain: tm < 0 was seen
     MaskOf<R> alone;             // all trials, of one or more, ended as the feed itself
+    R least;                     // and the least residual, sqrt(W) |r|, on their way
     R tm;                        // the least
     R ln_W[3][M::NS];            // the trials: vapour-like, liquid-like, and that of tm
     R is_vapour;                 // 1: that of tm is taken for the vapour, 0: for the liquid
@@ -57,7 +58,7 @@ enum { LIKE_VAPOUR, LIKE_LIQUID, HALF_WAY, MIXED, RICH_IN_HEAVIEST, RICH_IN_ANOT
 // What the trials that ended found: the best is kept
 template <class M, class R>
 POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid, const Trial<M, R> &trial,
-                             Verdict<M, R> &v) {
+                             const Descent<R> &way, Verdict<M, R> &v) {
     const auto better = trial.unstable && ended && (trial.tm < v.tm || !v.unstable);
     const auto nearest = trial.apart && ended && !v.unstable && trial.tm < v.shadow;
     const auto is_first = start<LIKE_VAPOUR + 0.5, is_third = start> LIKE_LIQUID + 0.5;
@@ -73,6 +74,7 @@ POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<
     v.unstable = v.unstable || (trial.unstable && ended);
     v.certain = v.certain || (trial.unstable && ended && !trial.undecided);
     v.alone = v.alone && (trial.itself || !ended);
+    v.least = select(ended, smaller(way.least, v.least), v.least);
 }
 
 // The starts of a test of a feed: which of them it needs, and whose turn it is
@@ -246,6 +248,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     v.unstable = v.certain = v.alone = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
     v.shadow = R(NO_SHADOW);
+    v.least = R(1e9);
     FOR_SPECIES (k, NS) v.ln_W[0][k] = v.ln_W[1][k] = v.ln_W[2][k] = feed.ln_z[k];
     const auto tested = ask && !is_hot(m, feed, o.ln_K);
     if (!any_of(tested)) return;
@@ -257,7 +260,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     Trial<M, R> trial;
     Descent<R> way;
     way.open = way.near = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = way.lean = way.hope = way.size = trial.tm = trial.off = R(0.0);
+    way.count = way.lean = way.hope = way.size = way.least = trial.tm = trial.off = R(0.0);
     way.most = STABILITY_STEPS;
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];
 
@@ -272,7 +275,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
         const auto ended = before && !way.open;
         begin = ended;
         if (!any_of(ended)) continue;
-        conclude_trial(ended, o.start, o.is_liquid, trial, v);
+        conclude_trial(ended, o.start, o.is_liquid, trial, way, v);
         const auto of_liquid = ended && has_turn(o, LIKE_LIQUID);
         o.is_above = o.is_above || (of_liquid && !trial.unstable);
         o.is_feed = o.is_feed || (of_liquid && trial.itself);

@@ -145,7 +145,7 @@ template <class M, class R, class Species, class Out> struct Resting {
     }
     // Whether they do, at T and p
     POINT_FN bool rests(const M &m, const R T, const R p) {
-        const auto settled = is_in_room(m, moles.z, T, p, 1.0, room_of_traces(s), s);
+        const auto settled = is_settled(m, moles.z, T, p, s);
         moves = !all_of(settled);
         if (!moves) return true;
 

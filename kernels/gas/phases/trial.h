@@ -18,6 +18,7 @@ constexpr int FOLLOW_STEPS = 5;   // of a trial that an earlier test found: two 
 constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a trial from an earlier one is as good as
                                   // stationary: Newton's next step changes tm by some residual^2
 constexpr double APART = 1e-2;    // distance from the feed beyond which a trial is a phase of its own
+constexpr double FAR = 0.1;       // and beyond which it is on its way still
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
 constexpr double NO_LEAP = 0.5;   // largest change of composition in a step that must not leap, as it is measured there
@@ -113,6 +114,7 @@ template <class R> struct Descent {
     MaskOf<R> near; // points that begin near a minimum, beyond which substitution leaps
     R count;        // evaluations of the trial, in units of a point
     R size;         // largest residual of the last step
+    R least;        // least sqrt(W) |r| FAR from the feed
     R lean;         // of the root in the first steps (equation.h): LEAN, or 0
     R hope;         // sum of amounts after the first step below which a trial is given up, as above the plane; or 0
     double most;    // after so many a point ends undecided
@@ -123,6 +125,7 @@ template <class M, class R> POINT_FN void begin_descent(const MaskOf<R> where, D
     way.near = way.near && !where;
     way.count = select(where, R(0.0), way.count);
     way.size = select(where, R(1e9), way.size);
+    way.least = select(where, R(1e9), way.least);
     trial.tm = select(where, R(1.0), trial.tm);
     trial.unstable = trial.unstable && !where;
     trial.undecided = trial.undecided && !where;
@@ -175,10 +178,13 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     const auto below = tm < -UNSTABLE && differs;
     // Of many moles the mole fractions' residuals count: those of the amounts are rounding errors of that size
     const auto stationary = top < 1e-9 || top * top * inv_sum < 1e-18 || above;
-    // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils
+    // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils. On the way to
+    // it tm is a square of the distance, half of `toward`
     const auto is_root = fabs(f.V - feed.V) < SAME_ROOT * feed.V;
-    const auto nears_feed =
-        is_root && tm > -UNSTABLE && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
+    const R bent = fabs(2.0 * tm - toward);
+    const auto is_near = tm < 1e-2 && far < 1e-2 && bent < 0.2 * fabs(toward);
+    const auto is_square = tm < 5e-2 && far < FAR && bent < 0.1 * fabs(toward);
+    const auto nears_feed = is_root && tm > -UNSTABLE && (is_near || is_square);
     auto ended = stationary || nears_feed || far < 1e-10 || !(fabs(tm) < 1e300);
     if (aim != Aim::STATIONARY) ended = ended || below;
     trial.tm = select(at_work, tm, trial.tm);
@@ -187,6 +193,7 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     trial.itself = trial.itself || (at_work && is_root && (nears_feed || far < 1e-10));
     trial.off = select(at_work && way.count < 0.5, size, trial.off);
     way.size = size;
+    way.least = select(at_work && far > FAR, smaller(top, way.least), way.least);
     way.open = at_work && !ended;
 
     // Substitution twice, then Newton; at once from an earlier trial
@@ -225,7 +232,7 @@ POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Mask
                                         Trial<M, R> &trial, const R lean = R(0.0), const R hope = R(0.0)) {
     Descent<R> way;
     way.open = way.near = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = way.size = trial.off = R(0.0);
+    way.count = way.size = way.least = trial.off = R(0.0);
     way.lean = lean;
     way.hope = hope;
     way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
