@@ -106,7 +106,7 @@ ENTRIES: tuple[Entry, ...] = (
         "setoption",
         (Arg("tag", "tag", "option"), Arg("value", "text", "its value")),
         "set_option",
-        "Before initialize: backend, precision, calls, last_species. Before loadmixture: the options of the model, see "
+        "Before initialize: backend, precision, calls, last_species. Before loadmixture: options of the model, "
         "docs/howto/options.md.",
         needs_initialize=False,
     ),
@@ -268,8 +268,7 @@ ENTRIES: tuple[Entry, ...] = (
     _eos(
         "eostfromhp",
         "T_from_h_p",
-        "T from h, p, Y, and T_start where populated; unconverged is 0 where T was found, else a sum of the reasons in "
-        "docs/reference/inputs.md.",
+        "T from h, p, Y, and T_start where populated; unconverged: 0 where T was found, see docs/reference/inputs.md.",
     ),
     _eos("eostfromerho", "T_from_e_rho", "T and p from e, rho, Y, and T_start where populated; unconverged as above."),
     _eos(
