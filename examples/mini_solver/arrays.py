@@ -16,14 +16,20 @@ def allocate(block, case, scheme, ns):
     if scheme.conservative:
         a["T"] = a["Q"][ns + 4]
     if scheme.phases:
-        a["ln_kappa"] = a["Q"][ns + 5 : 2 * ns + 5]
-        a["eta"], a["phases_status"] = a["Q"][2 * ns + 5 : 2 * ns + 7]
+        eta = place_of_eta(ns)
+        a["ln_kappa"] = a["Q"][eta - ns : eta]
+        a["eta"], a["phases_status"] = a["Q"][eta : eta + 2]
     if scheme.limited:
         a["asks"] = a["shares"][-1]
 
     a["clock"] = backend.empty((len(CLOCK_ROWS),))
     a["length"] = a["clock"][:1]  # of a step
     a["rate"] = backend.empty((1 + scheme.viscous,))  # the largest [1/s]
+
+
+def place_of_eta(ns: int) -> int:
+    """The row of Q that has eta."""
+    return 2 * ns + 5
 
 
 def rows(case, scheme, ns) -> dict:

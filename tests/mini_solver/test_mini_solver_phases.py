@@ -16,6 +16,7 @@ from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.flow import Flow
 from examples.mini_solver.layer import declare
 from examples.mini_solver.properties import TO_PARTIALS, TO_WAVES
+from examples.mini_solver.restart import read_restart, refuse_restart
 from examples.mini_solver.run import Run
 from examples.mini_solver.verify import tools
 from kernels import FrameError, Mixture
@@ -269,6 +270,27 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one_rank, tmp_
 
     with h5py.File(folder / "fields-00000024.h5") as a, h5py.File(tmp_path / "four/fields-00000024.h5") as b:
         assert list(a) == list(b) and all(np.array_equal(a[name][:], b[name][:]) for name in a)
+
+
+def test_a_restart_of_an_earlier_release_is_tested_anew(one_rank, tmp_path):
+    """Its marks of one phase have other meanings; states of two phases stay."""
+    case, folder, _ = one_rank
+    path = tmp_path / "earlier.h5"
+    shutil.copy(folder / "restart.h5", path)
+    with h5py.File(path, "r+") as file:
+        del file.attrs["mixture"]
+        eta, two = file["Q"][-2], file["Q"][-1] == 1
+        file["Q"][-2] = np.where(two, eta, 6e4 + file["Q"][4])  # a mark, and T
+        T = file["Q"][4]
+
+    flow = Flow(Case.from_file(case))
+    refuse_restart(flow, path)
+    read_restart(flow, path)
+    found = flow.state()["Q"][-2]
+    assert two.any() and np.array_equal(found[two], eta[two])
+    np.testing.assert_allclose(found[~two], 1e4 + T[~two], rtol=1e-14)
+
+    flow.step(1e-9)
 
 
 def test_fields_and_lines_of_two_phases(one_rank):

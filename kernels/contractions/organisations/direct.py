@@ -175,8 +175,8 @@ class Direct(Organisation):
         found = [cls(block, flow) for block, flow in TILES]
         small = warps_of(folded(p, 2))
         if small:
-            able = [cls(Block(*small), Flow(16, 3, blocks)) for blocks in (4, 3, 2, 1)]
-            found += [how for how in able if how.legal(p) and how._has_spare_registers(p)][:1]
+            fitting = [cls(Block(*small), Flow(16, 3, blocks)) for blocks in (4, 3, 2, 1)]
+            found += [how for how in fitting if how.legal(p) and how._has_spare_registers(p)][:1]
         for block, flow, many in SPLIT:
             plan = cls(block, flow).layout(p)
             able = [k for k in many if k * LEAST_STEPS <= plan.steps]
