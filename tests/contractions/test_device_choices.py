@@ -26,6 +26,8 @@ MEASURED = [
     # Sums of single precision that a library cuts into parts; both factors run along them, in one order or in two.
     ("o[i k] = a[i j] b[k j]", dict(i=300, j=60000, k=300), "float32", dict(direct=237.7, library=349.2)),
     ("o[i l] = a[i j k] b[l k j]", dict(i=1000, j=40, k=50, l=1000), "float32", dict(direct=127.8, library=105.0)),
+    # A library does not cut the long sums of a batch into parts.
+    ("o[x p q] = a[x g p] b[g q]", dict(x=3, g=20000, p=60, q=60), "float64", dict(direct=31.0, library=147.5)),
     # Numbers that are copied one by one.
     ("o[n r] = a[n s] b[s r]", dict(n=200000, s=53, r=53), "float32", dict(direct=59.9, library=55.7)),
     ("o[i k] = a[i j] b[j k]", dict(i=1009, j=1013, k=997), "float32", dict(direct=91.5, library=51.9)),

@@ -192,10 +192,10 @@ ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 IDLE = 0.8  # exponent of multiprocessors without a part of a sum
-LONG_SUM = 0.3  # times the exponent of those without a tile, where sums are long enough for two parts
+LONG_SUM = 0.3  # times the exponent of those without a tile, where sums are long enough for two parts, not VERY_LONG
 FEW_WAVES = 2  # of tiles: the last one of so few counts whole
 FEW_TILES = 8  # times fewer tiles than are worked on at a time: a sum in parts takes longer
-VERY_LONG = 4096  # terms of a sum that is cut into parts, however many tiles are there
+VERY_LONG = 4096  # terms of a sum that is cut into parts, however many tiles are there; with a batch it never is
 ONE_TILE = 64  # rows and columns, at most, of such a product
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own, of a call with one product
 
@@ -251,7 +251,7 @@ def _on_device(dtype: str, way: fold.Way, memory: float) -> float:
     few = FEW_TILES * tiles <= d.parallel
     parts = max(k // SPLIT, 1) if count == 1 and (few or k >= VERY_LONG) else 1
     waves = tiles / d.parallel
-    exponent = d.idle[dtype] * (LONG_SUM if k >= 2 * SPLIT and parts == 1 else 1.0)
+    exponent = d.idle[dtype] * (LONG_SUM if parts == 1 and 2 * SPLIT <= k < VERY_LONG else 1.0)
     idle = max(1.0, 1 / (waves * parts)) ** (IDLE if parts > 1 else exponent)
     if count == 1 and 1 < waves < FEW_WAVES:
         idle = math.ceil(waves) / waves
