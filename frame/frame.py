@@ -9,7 +9,6 @@ import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.announce import Announcer
 from kernels.gas.accuracy import NEAREST, by_environment as models_by_environment
-from kernels.gas.fingerprint import fingerprint
 from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
 from .agreement import fail_together, other_mixtures, refuse_other_mixtures, refuse_other_models
@@ -465,7 +464,7 @@ class Frame:
     def _fingerprint(self) -> str:
         """The fingerprint of the mixture; "" without one, and for a single rank."""
         mixture = None if self._properties is None else self._properties.impl.mixture
-        return "" if mixture is None or self.comm.size == 1 else fingerprint(mixture)
+        return "" if mixture is None or self.comm.size == 1 else mixture.fingerprint
 
 
 for _entry in ENTRIES:

@@ -1,7 +1,7 @@
 """Every code block of the README and of docs/ runs as it stands, but for those in `text`; and sentences stay short.
 
 Python blocks of a page are one program. A block after a line that begins with a file's name in backticks is that file.
-Fortran and C are written to the file that the next sh block compiles. Commands that other tests or CI run are in
+Fortran, C and C++ are written to the file that the next sh block compiles. Commands that other tests or CI run are in
 ELSEWHERE.
 """
 
@@ -70,13 +70,13 @@ def test_blocks_run(page, tmp_path, monkeypatch):
             (tmp_path / named[1]).write_text(text)
         elif language == "python":
             script += text
-        elif language in ("fortran", "c"):
+        elif language in ("fortran", "c", "cpp"):
             source = text
         elif language == "sh":
             for line in filter(None, (line.split("  #")[0].strip() for line in text.splitlines())):
                 if line in ELSEWHERE or line.startswith("mpirun"):
                     continue
-                if compiled := re.match(r"(?:gfortran|gcc) .*?(\w+\.(?:f90|c)) -o", line):
+                if compiled := re.match(r"(?:gfortran|gcc|g\+\+) .*?(\w+\.(?:f90|c|cpp)) -o", line):
                     hosts.need("gfortran")
                     (tmp_path / compiled[1]).write_text(source)
                     line = line.replace("-Jbuild", f"-J{tmp_path}")

@@ -7,8 +7,6 @@ import shutil
 
 import numpy as np
 
-from kernels.gas.fingerprint import fingerprint
-
 from .arrays import place_of_eta
 from .errors import CaseError, OutputError, wanted
 from .files import Form, hdf5, seal_fits
@@ -49,7 +47,7 @@ def _attributes(flow) -> dict:
         steps=flow.steps,
         dt=flow.dt,
         species=list(flow.mixture.names),
-        mixture=fingerprint(flow.mixture),
+        mixture=flow.mixture.fingerprint,
         cells=flow.case.cells,
         digest=flow.case.digest(),
         case=flow.case.shared()[:LONGEST],
@@ -179,7 +177,7 @@ def _refuse_other(attributes, flow, path):
     wanted(attributes["digest"] == case.digest(), f"{said}: {_other_keys(attributes.get('case', ''), case.shared())}.")
 
     # The case names the mixture's file and some options; the file's numbers and the defaults may have changed since.
-    now = fingerprint(flow.mixture)
+    now = flow.mixture.fingerprint
     changed = attributes.get("mixture", now) != now  # files of earlier releases have no fingerprint
     wanted(not changed, f"{said}: numbers or options of the mixture have changed since it was written.")
 

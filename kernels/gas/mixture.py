@@ -14,6 +14,7 @@ from ..engine.registry import split
 from .arrays import call, call_kernel, has_composition, refuse_surplus
 from .declare import option
 from .equilibria import calls
+from .fingerprint import fingerprint
 from .labelled import labels_of
 from .lost import reasons_of, warn_of_lost
 from .model_constants import Constant, ModelConstants
@@ -260,6 +261,11 @@ class Mixture:
         return other
 
     # ---- what callers are told of
+    @property
+    def fingerprint(self) -> str:
+        """Digits that two mixtures share where their species data, reactions and options are the same."""
+        return fingerprint(self)
+
     @property
     def in_check_mode(self) -> Mixture:
         """This mixture with the options that check mode asks for; itself where there are none."""

@@ -321,10 +321,14 @@ def _jams(p: Program, near: int) -> list[int]:
     """Turns of the loop before the last, along which a small matrix lies: the largest factor, whose neighbours are
     read at once, is read once for all of them. The most that registers hold, and the next divisors of them."""
     (n,) = threads.nests(p)
-    if not n.summed or len(n.products) > 1 or len(n.factors) < 2 or threads.size(n.products[0].sums) > MATRIX:
+    if not n.summed or len(n.products) > 1 or len(n.factors) < 2:
         return []
-    large = max(n.factors, key=lambda f: p.arrays[n.names[f]].size)
+    *others, large = sorted(n.factors, key=lambda f: p.arrays[n.names[f]].size)
     if not _stays(n, large) or n.loops[-1].step[large] != 1:
+        return []
+
+    terms = threads.size(n.products[0].sums)
+    if terms > MATRIX or any(p.arrays[n.names[f]].size > _turns(n) * terms for f in others):
         return []
     most = HELD // (near * np.dtype(p.dtype).itemsize)
     able = [jam for jam in range(2, most + 1) if _turns(n) % jam == 0]

@@ -25,21 +25,13 @@ template <int N, class R> POINT_FN void clear_vectors(FewVectors<N, R> &o) {
     for (int i = 0; i < lower(N, 0); ++i) o.c[i] = o.L[i] = R(0.0);
 }
 
-// c += factor a a^T; c += a b^T + b a^T
+// c += factor a a^T
 template <int N, class R> POINT_FN void add_square(const R factor, const R *a, FewVectors<N, R> &o) {
     UNROLL
     for (int i = 0; i < N; ++i) {
         const R scaled = factor * a[i];
         UNROLL
         for (int j = 0; j <= i; ++j) o.c[lower(i, j)] += scaled * a[j];
-    }
-}
-
-template <int N, class R> POINT_FN void add_product(const R *a, const R *b, FewVectors<N, R> &o) {
-    UNROLL
-    for (int i = 0; i < N; ++i) {
-        UNROLL
-        for (int j = 0; j <= i; ++j) o.c[lower(i, j)] += a[i] * b[j] + a[j] * b[i];
     }
 }
 

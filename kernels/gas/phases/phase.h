@@ -9,15 +9,14 @@
 #include "engine/numbers/dual.h"
 #include "gas/phases/mapped_phase.h"
 
-// Whether P_i and the residual U_i are sums of 1, b_i, D_i and its slope in T alone
-template <class M> constexpr bool IS_PLAIN = !M::deltas_by_species && !M::mapped;
-
 template <class M, class R> struct Phase : EquationOf<M>::template Parts<R> {
+    // Whether P_i and the residual U_i are sums of 1, b_i, D_i and its slope in T alone
+    static constexpr bool IS_PLAIN = !M::deltas_by_species && !M::mapped;
     static constexpr int SHAPED = M::deltas_by_species ? M::NS : 1;
     static constexpr bool BY_VECTORS = M::PHASE_VECTORS > 0;
     static constexpr int ALONG = BY_VECTORS ? M::PHASE_VECTORS - 2 : 1;
     static constexpr int D_HELD = BY_VECTORS ? 1 : M::NS;
-    static constexpr int P_HELD = IS_PLAIN<M> ? 1 : M::NS;
+    static constexpr int P_HELD = IS_PLAIN ? 1 : M::NS;
 
     R n, B, D, D_T, D_TT;               // amount; sums and derivatives in T
     R D_i[D_HELD], D_iT[D_HELD];        // dD/dn_i = 2 sum_j a_ij n_j, and dD_T/dn_i: slope_of_D, slope_of_D_T
@@ -60,7 +59,7 @@ POINT_FN R slope_of_D_T(const M &m, const Attraction<M, R> &at, const Phase<M, R
 
 template <class M, class R>
 POINT_FN R slope_of_p(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const int k) {
-    if constexpr (IS_PLAIN<M>) return f.P_one + f.P_b * m.phase_b[k] + f.P_D * slope_of_D(m, at, f, k);
+    if constexpr (Phase<M, R>::IS_PLAIN) return f.P_one + f.P_b * m.phase_b[k] + f.P_D * slope_of_D(m, at, f, k);
     else return f.P_i[k];
 }
 
@@ -169,7 +168,7 @@ template <class M, class R> POINT_FN void pressure_slopes(const M &m, const Attr
     f.P_one = f.inv_free;
     f.P_D = f.psi_V * at.inv_RT;
     f.P_b = f.n * (f.inv_free * f.inv_free) + f.D * f.psi_VB * at.inv_RT;
-    if constexpr (!IS_PLAIN<M>) {
+    if constexpr (!Phase<M, R>::IS_PLAIN) {
         FOR_SPECIES (k, M::NS) f.P_i[k] = f.P_one + f.P_b * m.phase_b[k] + f.P_D * f.D_i[k];
     }
 
@@ -263,7 +262,7 @@ POINT_FN void ideal_energies(const M &m, const Attraction<M, R> &at, IdealEnergi
 
 // U, dU/dV, the heat capacity at constant V; dU/dn_i less that of the ideal gas, at constant T, V: slope_of_energy
 template <class M, class R> struct Energy {
-    static constexpr int HELD = IS_PLAIN<M> ? 1 : M::NS;
+    static constexpr int HELD = Phase<M, R>::IS_PLAIN ? 1 : M::NS;
     R U, U_V, C_v, U_i[HELD];
     R rest; // T D_T - D
 };
@@ -271,7 +270,7 @@ template <class M, class R> struct Energy {
 template <class M, class R>
 POINT_FN R slope_of_energy(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const Energy<M, R> &e,
                            const int k) {
-    if constexpr (IS_PLAIN<M>) {
+    if constexpr (Phase<M, R>::IS_PLAIN) {
         const R of_D = at.T * slope_of_D_T(m, at, f, k) - slope_of_D(m, at, f, k);
         return f.psi * of_D + f.psi_B * m.phase_b[k] * e.rest;
     } else return e.U_i[k];
@@ -288,7 +287,8 @@ POINT_FN void phase_energy(const M &m, const Attraction<M, R> &at, const IdealEn
     FOR_SPECIES (k, M::NS) {
         e.U += x[k] * ideal.u[k];
         e.C_v += x[k] * ideal.cv[k];
-        if constexpr (!IS_PLAIN<M>) e.U_i[k] = f.psi * (at.T * f.D_iT[k] - f.D_i[k]) + f.psi_B * m.phase_b[k] * rest;
+        if constexpr (!Phase<M, R>::IS_PLAIN)
+            e.U_i[k] = f.psi * (at.T * f.D_iT[k] - f.D_i[k]) + f.psi_B * m.phase_b[k] * rest;
         if constexpr (M::deltas_by_species) e.U_i[k] += f.psi_d * f.delta_i[k] * rest;
     }
     EquationOf<M>::add_energy(m, at, f, e);
