@@ -47,7 +47,7 @@ def states():
 
 
 def flow_properties(mix, state):
-    """What a cell of the flow gets from its state."""
+    """The quantities of cells at a state, as the flow computes them."""
     program = mix.program(
         kernels=[*TO_WAVES, *TO_PARTIALS],
         outputs="e_vol cv_vol gamma_c gamma_eq gruneisen eps_k h_carried",

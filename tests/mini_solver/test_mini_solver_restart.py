@@ -88,7 +88,7 @@ def test_a_run_that_queues_steps_writes_the_same_files(tmp_path):
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
 @pytest.mark.long(scheme="apec")
 def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
-    """What is told of it, time and number of the step included, is what steps one by one tell."""
+    """The message names the same time and the same step as where steps are made one by one."""
     told, states = [], []
     for queue in (1, 20):
         f = waves(scheme, queue)
@@ -286,7 +286,7 @@ def test_a_full_disk_ends_the_run_in_a_line_and_keeps_the_last_restart(tmp_path)
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
 def test_a_flow_that_fails_names_the_cell_where_it_began(scheme):
-    """One cell is given what no scheme survives; a step spreads it over a dozen cells, and the first is named."""
+    """A state that no scheme survives begins in one cell. A step spreads it; the message names the first."""
     f = verify.flow_of([40], [0.0], [1.0], dict(T=300, p=1e7, u=10), 1e-3, limiter=False, scheme=scheme)
     f.step()
     state = f.state()
@@ -329,8 +329,7 @@ def test_the_last_two_restarts_stay(tmp_path, steps, kept):
 
 @pytest.mark.full
 def test_a_restart_while_formulas_of_t_change(tmp_path):
-    """What lies beyond a side at the start of a step is what its formulas give there: so it does in the run that is
-    not stopped."""
+    """A restarted run has the same values beyond its sides at the start of a step as the run that is not stopped."""
     path = ROOT / "examples/mini_solver/cases/lox_h2_jet.toml"
     changes = ["domain.cells=[12, 16]", "output.restart=3", "output.frames_time=1.0", "output.report=0"]
     state = {}
